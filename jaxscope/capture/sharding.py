@@ -311,10 +311,8 @@ class _ShardingReader:
         }
         starts = [sorted({place[d] for place in slices.values()}) for d in range(len(shape))]
         devices = tuple(
-            [
-                tuple(sorted(device for device, place in slices.items() if place == shard))
-                for shard in itertools.product(*starts)
-            ]
+            tuple(sorted(device for device, place in slices.items() if place == shard))
+            for shard in itertools.product(*starts)
         )
         counts = tuple([len(found) for found in starts])
         spec = f"{' × '.join(map(str, counts))} shards" if len(devices) > 1 else "P()"

@@ -23,6 +23,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import entries_of
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
+from jaxscope.capture.source.frames import position
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import BatchAxis, Batching, Frame, Unavailable
 
@@ -121,10 +122,8 @@ class _Tracebacks:
                 entry.name,
                 entry.size,
                 tuple(
-                    [
-                        (axis, variables.get(id(v), id(v)), _shape(v))
-                        for axis, v in zip(entry.axes, entry.values, strict=True)
-                    ]
+                    (axis, variables.get(id(v), id(v)), _shape(v))
+                    for axis, v in zip(entry.axes, entry.values, strict=True)
                 ),
             )
             for entry in entries
@@ -150,9 +149,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:
     for code, offset in site:
         if sources.index(code.co_filename) is not None:
-            positions = list(code.co_positions())
-            if offset // 2 < len(positions):
-                return sources.frame(code.co_filename, code.co_qualname, positions[offset // 2])
+            return sources.frame(code.co_filename, code.co_qualname, position(code, offset))
     return None
 
 

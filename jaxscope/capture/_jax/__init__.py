@@ -8,25 +8,18 @@ detail, never an exception that a user would see.
 # ruff: noqa: F401
 # pyright: reportUnusedImport=false
 
-from jaxscope.capture._jax.cache import (
-    CacheRequest,
-    cache_request,
-)
+from jaxscope.capture._jax.cache import CacheRequest, cache_request
 from jaxscope.capture._jax.call import (
     JaxCall,
     PmappedCall,
-    calling_jit,
-    calling_pmap,
+    calling,
     jax_call,
     pmapped_call,
     splits_for_devices,
     still_called,
 )
-from jaxscope.capture._jax.context import (
-    named_settings,
-    setting_values,
-    trace_context,
-)
+from jaxscope.capture._jax.closures import closure
+from jaxscope.capture._jax.context import named_settings, setting_values, trace_context
 from jaxscope.capture._jax.equations import (
     FrameMark,
     given_name,
@@ -46,16 +39,10 @@ from jaxscope.capture._jax.frames import (
     jax_directory,
     traceback_of,
 )
-from jaxscope.capture._jax.options import (
-    bodies,
-    jit_options,
-    stage_options,
-    transform_of,
-)
+from jaxscope.capture._jax.options import bodies, jit_options, stage_options, transform_of
 from jaxscope.capture._jax.programs import (
     CompiledProgram,
     argument_names,
-    compiled_executable,
     compiled_program,
     constant_arguments,
     constant_bytes,
@@ -67,17 +54,8 @@ from jaxscope.capture._jax.programs import (
     module_text,
     traced_arguments,
 )
-from jaxscope.capture._jax.runtime import (
-    backends_started,
-    monitored_by,
-    monitors,
-    profiler_session,
-)
-from jaxscope.capture._jax.slow import (
-    SlowReason,
-    slow_call,
-    slow_codes,
-)
+from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
+from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
 from jaxscope.capture._jax.traces import (
     EarlierTrace,
     TracedFunctions,
@@ -85,9 +63,4 @@ from jaxscope.capture._jax.traces import (
     trace_misses,
     traced_functions,
 )
-from jaxscope.capture._jax.vmaps import (
-    VmapEntry,
-    leading_vmaps,
-    vmap_sites,
-    watching_vmaps,
-)
+from jaxscope.capture._jax.vmaps import VmapEntry, leading_vmaps, vmap_sites, watching_vmaps

@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 
-from jaxscope.capture._jax.frames import jax_frames
+from jaxscope.capture._jax.frames import jax_locals
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +31,17 @@ def cache_request() -> CacheRequest | None:
     parts are those that JAX's cache_key.py hashes; the program is what is left when no other part
     differs, so it is not hashed a second time here.
     """
-    for frame, file in jax_frames():
-        if frame.f_code.co_name == "compile_or_get_cached" and file.endswith("/compiler.py"):
-            values = frame.f_locals
-            break
-    else:
-        return None
+    values = jax_locals("compile_or_get_cached", "/compiler.py")
     key, module = values.get("cache_key"), values.get("module_name")
     if not key or not module:
         return None
     parts: dict[str, Callable[[], str]] = {
-        "jaxlib version": _jaxlib_version,
+        "jaxlib version": lambda: metadata.version("jaxlib"),
         "backend version": lambda: str(values["backend"].platform_version),
         "XLA flags": _xla_flags,
-        "compile options": lambda: _digest(values["compile_options"].SerializeAsString()),
+        "compile options": lambda: hashlib.sha256(
+            values["compile_options"].SerializeAsString()
+        ).hexdigest()[:16],
         "devices": lambda: ", ".join(str(d.device_kind) for d in values["devices"].flatten()),
     }
     found: list[tuple[str, str]] = []
@@ -55,19 +53,9 @@ def cache_request() -> CacheRequest | None:
     return CacheRequest(str(module), str(key), tuple(found))
 
 
-def _jaxlib_version() -> str:
-    import jaxlib.version
-
-    return str(jaxlib.version.__version__)
-
-
 def _xla_flags() -> str:
     """Flags that belong to the key; those that only dump are left out, as JAX does."""
     flags = os.environ.get("XLA_FLAGS", "").split()
     flags += os.environ.get("LIBTPU_INIT_ARGS", "").split()
     flags += [word for word in sys.argv if word.startswith("--xla")]
     return " ".join(sorted(flag for flag in flags if "dump" not in flag))
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]

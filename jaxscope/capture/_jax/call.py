@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
 from jaxscope.model.compiles import CompileKind
 
@@ -156,8 +157,18 @@ def _jitted(values: dict[str, Any], keys: Keys) -> JaxCall:
     code = getattr(fun, "__code__", None) if isinstance(fun, types.FunctionType) else None
     file = code.co_filename if code is not None else ""
     internal = file.startswith(jax_directory()) and not file.endswith("traceback_util.py")
+    return _with_options(
+        CompileKind.EAGER if internal else CompileKind.JIT, fun, info, values, keys
+    )
+
+
+def _with_options(
+    kind: CompileKind, fun: Any, info: Any, values: dict[str, Any], keys: Keys
+) -> JaxCall:
+    """A call of a jitted function whose options JAX has in `info`."""
+    known = hasattr(info, "static_argnums") and hasattr(info, "static_argnames")
     return JaxCall(
-        CompileKind.EAGER if internal else CompileKind.JIT,
+        kind,
         fun,
         args=values.get("args"),
         kwargs=values.get("kwargs"),
@@ -165,12 +176,8 @@ def _jitted(values: dict[str, Any], keys: Keys) -> JaxCall:
         static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
         keys=keys,
         info=info,
-        complete=fun is not None and values.get("args") is not None and _has_options(info),
+        complete=known and fun is not None and values.get("args") is not None,
     )
-
-
-def _has_options(info: Any) -> bool:
-    return hasattr(info, "static_argnums") and hasattr(info, "static_argnames")
 
 
 def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None) -> JaxCall:
@@ -195,17 +202,7 @@ def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None
 def _staged(values: dict[str, Any], keys: Keys) -> JaxCall:
     jitted = values.get("jit_func")
     info = getattr(jitted, "_jit_info", None)
-    return JaxCall(
-        CompileKind.AOT,
-        getattr(jitted, "_fun", None),
-        args=values.get("args"),
-        kwargs=values.get("kwargs"),
-        static_argnums=tuple(getattr(info, "static_argnums", ()) or ()),
-        static_argnames=tuple(getattr(info, "static_argnames", ()) or ()),
-        keys=keys,
-        info=info,
-        complete=getattr(jitted, "_fun", None) is not None and _has_options(info),
-    )
+    return _with_options(CompileKind.AOT, getattr(jitted, "_fun", None), info, values, keys)
 
 
 def _primitive(values: dict[str, Any], keys: Keys) -> JaxCall:
@@ -232,9 +229,7 @@ _TRANSFORMS = {
     "linearize": "linearize",
 }
 
-
 _WITHIN = frozenset({"grad", "jacobian"})
-
 
 _PARTS = ("jvp", "vjp", "linearize")  # what a gradient is made of
 
@@ -248,18 +243,9 @@ def transforms_shown() -> bool:
     """
     import jax
 
-    def function(value: Any) -> Any:
-        while (code := getattr(value, "__code__", None)) is not None and code.co_name == _BOUNDARY:
-            cells = zip(code.co_freevars, value.__closure__ or (), strict=True)
-            value = {name: cell.cell_contents for name, cell in cells}.get("fun")
-        return getattr(value, "__code__", None)
-
     makers = (jax.vmap, jax.grad, jax.value_and_grad, jax.jacfwd, jax.jacrev)
-    codes = [function(make(abs)) for make in makers]
+    codes = [getattr(inside_boundary(make(abs)), "__code__", None) for make in makers]
     return all(code is not None and code.co_name in _TRANSFORMS for code in codes)
-
-
-_BOUNDARY = "reraise_with_filtered_traceback"
 
 
 def _transforms() -> tuple[str, ...]:
@@ -281,11 +267,7 @@ def _transforms() -> tuple[str, ...]:
 def _pmapped(values: dict[str, Any], keys: Keys) -> JaxCall:
     """The function under a pmap is a free variable of `infer_params`, which `wrapped` closes over:
     `f` or `fun`, since jax 0.9 only as `wrapped_fun.f`."""
-    infer = values.get("infer_params")
-    held: dict[str, Any] = {}
-    if isinstance(infer, types.FunctionType):
-        cells = zip(infer.__code__.co_freevars, infer.__closure__ or (), strict=True)
-        held = {name: cell.cell_contents for name, cell in cells}
+    held = closed_over(values.get("infer_params"))
     wrapped = getattr(held.get("wrapped_fun"), "f", None)
     fun = held.get("fun") or held.get("f") or wrapped
     name = getattr(fun, "__name__", "")
@@ -319,8 +301,7 @@ def pmapped_call(
     code = getattr(function, "__code__", None)
     if code is None or not code.co_filename.startswith(jax_directory()):
         return None
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
-    infer = getattr(cells.get("infer_params"), "cell_contents", None)
+    infer = closed_over(function).get("infer_params")
     if infer is None or not code.co_filename.endswith("pmap.py"):
         return None
     import jax
@@ -336,24 +317,13 @@ def pmapped_call(
     return PmappedCall(found[1], tuple(found[2]), lambda results: results)
 
 
-def calling_pmap() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """`(fun, args, kwargs)` of the pmapped call that is being traced, lowered or compiled.
-
-    For hooks of `collecting` (`capture.compiles.listener`), as `calling_jit`.
-    """
-    call = jax_call()
-    if call.kind is not CompileKind.PMAP or call.fun is None or call.args is None:
-        return None
-    return call.fun, tuple(call.args), dict(call.kwargs or {})
-
-
-def calling_jit() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """`(fun, args, kwargs)` of the jitted call being traced, lowered or compiled on this thread.
+def calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """`(fun, args, kwargs)` of the jitted or pmapped call that this thread is compiling.
 
     For hooks of `collecting` (`capture.compiles.listener`). None outside such a call, in an eager
     operation, and on a JAX whose frames have other names.
     """
     call = jax_call()
-    if call.fun is None or call.args is None or call.kind is CompileKind.PMAP:
+    if call.fun is None or call.args is None:
         return None
     return call.fun, tuple(call.args), dict(call.kwargs or {})

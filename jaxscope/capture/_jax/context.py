@@ -49,7 +49,6 @@ _OLD_SETTINGS = (
     "enable_pgle",
 )
 
-
 _OLD_CONTEXTS = (
     "mesh_context_manager",
     "abstract_mesh_context_manager",
@@ -57,7 +56,6 @@ _OLD_CONTEXTS = (
     "xla_metadata_context_manager",
     "user_context",
 )
-
 
 _MESHES = ("mesh_context_manager", "abstract_mesh_context_manager", "device_context")
 

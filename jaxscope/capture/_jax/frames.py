@@ -38,6 +38,14 @@ def inside(file: str, home: str) -> str:
     return file[len(home) :].replace(os.sep, "/") if file.startswith(home) else ""
 
 
+def jax_locals(function: str, file: str) -> dict[str, Any]:
+    """The locals of the innermost frame of this function, in a file that ends so; else empty."""
+    for frame, name in jax_frames():
+        if frame.f_code.co_name == function and name.endswith(file):
+            return frame.f_locals
+    return {}
+
+
 def event_error() -> str:
     """The exception type that ended the stage whose end is being reported, or an empty text.
 
@@ -46,13 +54,10 @@ def event_error() -> str:
     """
     # An exception that ends a `with` block is being handled while its `__exit__` runs. One that is
     # handled is not yet one that ended the stage: the whole call may stand in an `except` block.
-    if sys.exception() is None:
-        return ""
-    for frame, file in jax_frames():
-        if frame.f_code.co_name == "__exit__" and file.endswith("/dispatch.py"):
-            kind = frame.f_locals.get("exc_type")
-            return "" if kind is None else str(kind.__name__)
-    return ""
+    kind = (
+        None if sys.exception() is None else jax_locals("__exit__", "/dispatch.py").get("exc_type")
+    )
+    return "" if kind is None else str(kind.__name__)
 
 
 def traceback_of(equation: Any) -> Any:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxscope.capture._jax.frames import jax_frames
+from jaxscope.capture._jax.closures import closed_over, is_boundary
+from jaxscope.capture._jax.frames import jax_locals
 
 
 def transform_of(fun: Any) -> tuple[str, Any] | None:
@@ -15,16 +16,10 @@ def transform_of(fun: Any) -> tuple[str, Any] | None:
     JAX wraps its transforms in `reraise_with_filtered_traceback`, whose free variable `fun` is the
     transform's own function, `grad.<locals>.grad_f`. Where these names are gone, None.
     """
-    code = getattr(fun, "__code__", None)
-    if code is None or code.co_name != "reraise_with_filtered_traceback":
-        return None
-    inner = getattr(fun, "__wrapped__", None)
+    inner = getattr(fun, "__wrapped__", None) if is_boundary(fun) else None
     if inner is None:
         return None
-    names = code.co_freevars
-    cells = getattr(fun, "__closure__", None) or ()
-    held = dict(zip(names, cells, strict=False)).get("fun")
-    own = getattr(getattr(held, "cell_contents", None), "__code__", None)
+    own = getattr(closed_over(fun).get("fun"), "__code__", None)
     name = str(getattr(own, "co_qualname", "")).split(".", maxsplit=1)[0]
     # The transform's function wraps the user's.
     while getattr(inner, "__code__", None) is own and hasattr(inner, "__wrapped__"):
@@ -47,7 +42,6 @@ _OPTIONS = (
     ("inline", "inline"),
     ("compiler_options", "compiler_options_kvs"),
 )
-
 
 _UNSET = ("None", "()", "False", "UnspecifiedValue", "Inline.AUTO", "AUTO", "<Inline.AUTO: 'auto'>")
 
@@ -83,14 +77,11 @@ def stage_options() -> tuple[tuple[str, str], ...]:
 
     Local `compiler_options` of `compile` in stages.py.
     """
-    for frame, file in jax_frames():
-        if frame.f_code.co_name == "compile" and file == "_src/stages.py":
-            given = frame.f_locals.get("compiler_options")
-            if not given:
-                return ()
-            text = ", ".join(f"{key}={given[key]}" for key in sorted(given))
-            return (("compiler_options", text[:120]),)
-    return ()
+    given = jax_locals("compile", "_src/stages.py").get("compiler_options")
+    if not given:
+        return ()
+    text = ", ".join(f"{key}={given[key]}" for key in sorted(given))
+    return (("compiler_options", text[:120]),)
 
 
 def bodies(value: Any) -> list[tuple[Any, str]]:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from jaxscope.capture._jax.frames import jax_frames
+from jaxscope.capture._jax.frames import jax_frames, jax_locals
 
 
 def lowering_jaxpr() -> Any | None:
@@ -18,24 +18,7 @@ def lowering_jaxpr() -> Any | None:
     Local `closed_jaxpr` of `_cached_lowering_to_hlo` (interpreters/pxla.py); on 0.12 its type is
     `Jaxpr`. None when the frame is not there.
     """
-    for frame, file in jax_frames():
-        if frame.f_code.co_name == "_cached_lowering_to_hlo" and file.endswith("/pxla.py"):
-            return frame.f_locals.get("closed_jaxpr")
-    return None
-
-
-def compiled_executable() -> tuple[Any, Any] | None:
-    """`(StableHLO module, loaded executable)` at the end of an XLA compilation.
-
-    Locals of `_cached_compilation` (interpreters/pxla.py), so it works for every compilation of
-    the process. None when the frame is not there or the compilation failed.
-    """
-    for frame, file in jax_frames():
-        if frame.f_code.co_name == "_cached_compilation" and file.endswith("/pxla.py"):
-            values = frame.f_locals
-            executable = values.get("xla_executable")
-            return None if executable is None else (values.get("computation"), executable)
-    return None
+    return jax_locals("_cached_lowering_to_hlo", "/pxla.py").get("closed_jaxpr")
 
 
 def constant_bytes(jaxpr: Any) -> int:
@@ -72,8 +55,9 @@ class CompiledProgram:
 def compiled_program() -> CompiledProgram | None:
     """The program at the end of an XLA compilation; None when it failed or the frame is gone.
 
-    As `compiled_executable`, and `self` of `MeshComputation.compile` around it, whose
-    `compile_args` say what goes in and out; seen on jax 0.8.1, 0.10.2 and 0.12.0.1.
+    Locals of `_cached_compilation` (interpreters/pxla.py), so it works for every compilation of
+    the process, and `self` of `MeshComputation.compile` around it, whose `compile_args` say what
+    goes in and out; seen on jax 0.8.1, 0.10.2 and 0.12.0.1.
     """
     found: tuple[Any, Any] | None = None
     for frame, file in jax_frames():

@@ -27,7 +27,6 @@ def slow_codes() -> tuple[types.CodeType, ...]:
 
 _CHECK = "_nan_check_posthook"
 
-
 _REFERENCES = ("RefEffect", "ReadEffect", "WriteEffect", "AccumEffect")
 
 

@@ -26,9 +26,7 @@ def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
 
     Keys of the cache of `trace_misses`, jax 0.9 and later; empty on older versions.
     """
-    from jax._src.interpreters import partial_eval
-
-    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    cache = _trace_cache()
     found: list[EarlierTrace] = []
     for key in cache.cache_keys() if cache is not None else ():
         if key[0]() is not fun:
@@ -40,6 +38,12 @@ def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
             leaves = tuple(zip(map(str, names), avals, strict=True))
             found.append(EarlierTrace(leaves, _static_inputs(inputs), key[1]))
     return tuple(found)
+
+
+def _trace_cache() -> Any:
+    from jax._src.interpreters import partial_eval
+
+    return getattr(partial_eval, "trace_to_jaxpr", None)
 
 
 def _static_inputs(inputs: Any) -> tuple[tuple[int | str, Any], ...]:
@@ -83,9 +87,7 @@ def trace_misses() -> int | None:
     `partial_eval.trace_to_jaxpr.cache_info()`, jax 0.9 and later. None on older versions, which
     report a trace only when they really trace.
     """
-    from jax._src.interpreters import partial_eval
-
-    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    cache = _trace_cache()
     return None if cache is None else int(cache.cache_info().misses)
 
 
@@ -106,9 +108,7 @@ def traced_functions() -> TracedFunctions | None:
 
     Keys of the same cache as `trace_misses`, whose first entry is a weak reference to the function.
     """
-    from jax._src.interpreters import partial_eval
-
-    cache = getattr(partial_eval, "trace_to_jaxpr", None)
+    cache = _trace_cache()
     if cache is None:
         return None
     found: dict[int, tuple[weakref.ref[Any], int]] = {}

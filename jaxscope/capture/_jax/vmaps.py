@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import Site, begins_trace, code_positions, jax_directory
 
 
@@ -113,12 +114,10 @@ def vmap_sites(traceback: Any) -> tuple[Site, ...]:
             break
         stack.append((code, offset))
     return tuple(
-        [
-            tuple(stack[index + 1 :])
-            for index in range(len(stack) - 1, -1, -1)
-            if stack[index][0].co_name == "vmap_f"
-            and stack[index][0].co_filename.startswith(jax_directory())
-        ]
+        tuple(stack[index + 1 :])
+        for index in range(len(stack) - 1, -1, -1)
+        if stack[index][0].co_name == "vmap_f"
+        and stack[index][0].co_filename.startswith(jax_directory())
     )
 
 
@@ -135,9 +134,9 @@ def leading_vmaps(
     leaves = jax.tree_util.tree_leaves((args, kwargs))
     shapes: list[tuple[int, ...]] = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
     found: list[tuple[str, int, tuple[int | None, ...]]] = []
-    function = _inside_boundary(getattr(function, "__wrapped__", None))
+    function = inside_boundary(getattr(function, "__wrapped__", None))
     while isinstance(function, types.FunctionType) and function.__code__.co_name == "vmap_f":
-        held = _closed_over(function)
+        held = closed_over(function)
         if not {"fun", "in_axes", "axis_name"} <= held.keys():
             break
         taken = _flat_axes(held["in_axes"], args, kwargs)
@@ -151,35 +150,8 @@ def leading_vmaps(
             shape if axis is None else shape[:axis] + shape[axis % len(shape) + 1 :]
             for shape, axis in pairs
         ]
-        function = _inside_boundary(held["fun"])
+        function = inside_boundary(held["fun"])
     return found
-
-
-def _inside_boundary(function: Any) -> Any:
-    """The function inside the wrapper that keeps JAX's frames out of tracebacks."""
-    while getattr(getattr(function, "__code__", None), "co_name", "") == _BOUNDARY:
-        inner = _closed_over(function).get("fun")
-        if inner is None:
-            break
-        function = inner
-    return function
-
-
-_BOUNDARY = "reraise_with_filtered_traceback"
-
-
-def _closed_over(function: types.FunctionType) -> dict[str, Any]:
-    names = function.__code__.co_freevars
-    cells = zip(names, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
 
 
 def _flat_axes(
@@ -188,15 +160,12 @@ def _flat_axes(
     """`in_axes`, a prefix of the arguments' tree, for every leaf; keywords are mapped along 0."""
     import jax
 
-    def is_axis(value: Any) -> bool:
-        return value is None
-
     axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     flat: list[int | None] = []
     jax.tree_util.tree_map(
         lambda axis, part: flat.extend([axis] * len(jax.tree_util.tree_leaves(part))),
         axes,
         args,
-        is_leaf=is_axis,
+        is_leaf=lambda axis: axis is None,
     )
     return (*flat, *[0 for _ in jax.tree_util.tree_leaves(kwargs)])

@@ -10,7 +10,6 @@ from typing import Any
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.live_programs import LiveProgram
-from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.devices.memory import memory
 from jaxscope.capture.jaxpr.tags import untagged
 from jaxscope.capture.program import describe
@@ -35,36 +34,30 @@ class _Info:
         self.donated = False
 
 
-class _Module:
-    """A lowered program, with the part of its interface that `Handles` uses."""
+class _Stage:
+    """A stage of a program, with the part of its interface that `Handles` uses."""
 
     def __init__(self, program: LiveProgram) -> None:
-        self._module = program.module
+        self._program = program
         self.args_info = [_Info(aval) for aval in program.inputs]
         self.out_info = [_Info(aval) for aval in program.outputs]
+
+
+class _Module(_Stage):
+    """A lowered program."""
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
-        return _jax.module_text(self._module, dialect)
+        return _jax.module_text(self._program.module, dialect)
 
 
-class _Executable:
-    """A compiled program, with the part of its interface that `Handles` and `describe` use."""
-
-    def __init__(self, program: LiveProgram) -> None:
-        self._executable = program.executable
-        self.args_info = [_Info(aval) for aval in program.inputs]
-        self.out_info = [_Info(aval) for aval in program.outputs]
+class _Executable(_Stage):
+    """A compiled program, also for `describe`."""
 
     def as_text(self) -> str:
-        return "\n\n".join(module.to_string() for module in self._executable.hlo_modules())
+        return "\n\n".join(module.to_string() for module in self._program.executable.hlo_modules())
 
     def memory_analysis(self) -> Any:
-        return self._executable.get_compiled_memory_stats()
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        found = sorted(self._executable.local_devices(), key=lambda d: (d.platform, d.id))
-        return tuple([f"{device.platform}:{device.id}" for device in found])
+        return self._program.executable.get_compiled_memory_stats()
 
 
 def program_of(
@@ -87,13 +80,16 @@ def program_of(
     sources = SourceFiles(None, cell_name)
     # The compiled function comes first: the viewer shows its program beside it, not the call.
     tagged = untagged(program.jaxpr, sources)
-    executable = _Executable(program)
+    executable, devices = _Executable(program), program.executable.local_devices()
     handles = Handles(None, _Module(program), executable, tagged, sources)
-    paths = _paths(raw, len(program.inputs))
+    arguments = raw.call.arguments if raw.call is not None else ()
+    paths = [argument.name + path for argument in arguments for path in argument.structure.paths]
+    if len(paths) != len(program.inputs):  # it does not take all arguments of the call
+        paths = [f"arg{i}" for i in range(len(program.inputs))]
     shown = Program(
         raw.fun_name,
         (raw.call.transform.split("∘")[-1],) if raw.call and raw.call.transform else ("jit",),
-        executable.devices,
+        describe.named(sorted(devices, key=lambda d: (d.platform, d.id))),
         describe.inputs(handles, paths, {}, [None] * len(paths)),
         describe.outputs(handles, ()),
         constants=(),
@@ -124,10 +120,3 @@ def _place(frame: RawFrame, sources: SourceFiles) -> str:
     index = sources.index(frame.file)
     name = os.path.basename(frame.file) if index is None else sources.all()[index].name
     return f"{name}:{frame.line}"
-
-
-def _paths(raw: RawCompile, count: int) -> tuple[str, ...]:
-    """Names of the flat arguments, if the program takes all arguments of the call."""
-    arguments = raw.call.arguments if raw.call is not None else ()
-    names = [a.name + path for a in arguments for path in a.structure.paths]
-    return tuple(names) if len(names) == count else tuple([f"arg{i}" for i in range(count)])

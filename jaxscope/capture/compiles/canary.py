@@ -48,10 +48,6 @@ def _compiled(observe: Observe) -> str:
             raws = observe(lambda: program(np.ones(3, np.float32), 2))
     except Exception as error:
         return f"a trial compilation failed ({type(error).__name__}: {error})"
-    return _lacking(raws, jax_version)
-
-
-def _lacking(raws: list[RawCompile], jax_version: str) -> str:
     stages = {
         "trace": any(raw.traced for raw in raws),
         "lowering": any(raw.lowered for raw in raws),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, EarlierCompile, Explained, explain
 from jaxscope.analysis.compiles.causes.signature import CallSignature
@@ -204,12 +205,30 @@ class History:
             numbers = self._families.get(key)
             if numbers is None:
                 continue
-            if numbers and numbers[0] == raw.number:
-                numbers.popleft()
-            elif raw.number in numbers:
+            with suppress(ValueError):
                 numbers.remove(raw.number)
             if not numbers:
                 del self._families[key]
+
+
+@dataclass(slots=True, eq=False)
+class BlockCompiles:
+    """The compilations of one block on one thread."""
+
+    history: History
+    on_start: Mapping[int, Callable[[str], None] | None]
+    """Hooks by the stage that begins, each called with the function's name."""
+    on_compiled: Callable[[RawCompile], None] | None
+    raw: list[RawCompile] = field(default_factory=list[RawCompile])
+    """Everything that was traced, lowered or compiled, in the order it began."""
+
+    def compiles(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
+        """The compilations with a call of XLA. Sites refer to `sources`."""
+        return tuple([self.history.compile_of(raw, sources) for raw in self.raw if raw.compiled])
+
+    def passes(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
+        """Also what was only traced or lowered; without calls that hit every cache."""
+        return tuple([self.history.compile_of(raw, sources) for raw in self.raw if raw.happened])
 
 
 def _families(raw: RawCompile) -> Sequence[Key]:

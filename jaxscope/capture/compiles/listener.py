@@ -17,7 +17,8 @@ from typing import Any, Self, TypeVar
 from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import canary
-from jaxscope.capture.compiles.open_compile import BlockCompiles, CompileStage, OpenCompiles
+from jaxscope.capture.compiles.history import BlockCompiles
+from jaxscope.capture.compiles.open_compile import CompileStage, OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
 from jaxscope.model.compiles import UNOBSERVED, Persistent
@@ -264,11 +265,12 @@ def collecting(
 ) -> Generator[BlockCompiles]:
     """The compilations of this block on this thread; blocks may be nested.
 
-    Hooks are called in the middle of JAX's work, while `_jax.calling_jit`, `_jax.lowering_jaxpr`
-    and, in `on_compiled`, `_jax.compiled_executable` can see it. The listener notes what they
-    raise, and continues.
+    Hooks are called in the middle of JAX's work, while `_jax.calling`, `_jax.lowering_jaxpr` and,
+    in `on_compiled`, `_jax.compiled_program` can see it. The listener notes what they raise, and
+    continues.
     """
-    block = BlockCompiles(listener.history, on_trace_start, on_lowering_start, on_compiled)
+    on_start = {CompileStage.TRACE: on_trace_start, CompileStage.LOWER: on_lowering_start}
+    block = BlockCompiles(listener.history, {**on_start}, on_compiled)
     listener.blocks.append(block)
     try:
         yield block

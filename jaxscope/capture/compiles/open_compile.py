@@ -10,7 +10,7 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -18,14 +18,13 @@ from typing import Protocol, TypeVar
 
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import guards, persistent_cache
-from jaxscope.capture.compiles.history import History
+from jaxscope.capture.compiles.history import BlockCompiles, History
 from jaxscope.capture.compiles.live_programs import LivePrograms
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
 from jaxscope.capture.compiles.signature.reader import SignatureReader
 from jaxscope.capture.source.frames import RawFrame, is_user_file, user_frames
-from jaxscope.model.compiles import Compile, CompileKind, Persistent
-from jaxscope.model.source import Source
+from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
 
@@ -104,34 +103,6 @@ class OpenCompile:
             and bool(self.keys)
             and _jax.still_called(self.keys[0])
         )
-
-
-class BlockCompiles:
-    """The compilations of one block on one thread."""
-
-    def __init__(
-        self,
-        history: History,
-        on_trace_start: Callable[[str], None] | None,
-        on_lowering_start: Callable[[str], None] | None,
-        on_compiled: Callable[[RawCompile], None] | None,
-    ) -> None:
-        self.raw: list[RawCompile] = []
-        """Everything that was traced, lowered or compiled, in the order it began."""
-        self.on_start = {
-            CompileStage.TRACE: on_trace_start,
-            CompileStage.LOWER: on_lowering_start,
-        }
-        self.on_compiled = on_compiled
-        self._history = history
-
-    def compiles(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
-        """The compilations with a call of XLA. Sites refer to `sources`."""
-        return tuple([self._history.compile_of(raw, sources) for raw in self.raw if raw.compiled])
-
-    def passes(self, sources: Sequence[Source] = ()) -> tuple[Compile, ...]:
-        """Also what was only traced or lowered; without calls that hit every cache."""
-        return tuple([self._history.compile_of(raw, sources) for raw in self.raw if raw.happened])
 
 
 class _ThreadState(threading.local):

@@ -7,6 +7,7 @@ other component differs, the program itself changed.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -71,12 +72,8 @@ def _not_written(seconds: float, *, callbacks: bool) -> str:
 
 def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> str:
     if not known:
-        stored = any(
-            name.startswith(f"{request.module}-") and name.endswith("-cache")
-            for name in _names(home)
-            if request.key not in name
-        )
-        if stored:
+        stored = home.glob(f"{glob.escape(request.module)}-*-cache")
+        if any(request.key not in path.name for path in stored):
             return (
                 "The persistent cache has a program of this name under a different key. The "
                 "difference is unknown, because jaxscope did not observe how it was stored."
@@ -97,23 +94,13 @@ def _changed(request: CacheRequest, known: list[dict[str, Any]], home: Path) -> 
             "The persistent cache has a program of this name under a different key. Only the "
             "program itself changed: its code, shapes, constants or jit options."
         )
-    words = ", ".join(_part(name, str(nearest[name]), new[name]) for name in best)
+    parts = {name: f" ({nearest[name] or 'none'} → {new[name] or 'none'})" for name in best}
+    if "compile options" in parts:  # a hash
+        parts["compile options"] = ""
+    words = ", ".join(f"the {name}{change}" for name, change in parts.items())
     return (
         f"The persistent cache has a program of this name under a different key. Changed: {words}."
     )
-
-
-def _part(name: str, before: str, after: str) -> str:
-    if name == "compile options":
-        return "the compile options"
-    return f"the {name} ({before or 'none'} → {after or 'none'})"
-
-
-def _names(home: Path) -> list[str]:
-    try:
-        return os.listdir(home)
-    except OSError:
-        return []
 
 
 def _file(folder: Path, module: str) -> Path:

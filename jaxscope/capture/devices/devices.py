@@ -43,11 +43,12 @@ def devices() -> tuple[Device, ...]:
 
 def describe(device: Any, index: int | None = None) -> Device:
     """Describe a `jax.Device`; `index` is its position within its platform."""
+    limit = (device.memory_stats() or {}).get("bytes_limit")
     return Device(
         name=f"{device.platform}:{device.id if index is None else index}",
         platform=device.platform,
         kind=device.device_kind,
-        memory=_limit(device),
+        memory=None if limit is None else int(limit),
         process=device.process_index,
     )
 
@@ -115,9 +116,3 @@ def _live() -> dict[str, list[Any]]:
         if local:
             found.setdefault(local[0].platform, local)
     return found
-
-
-def _limit(device: Any) -> int | None:
-    stats = device.memory_stats()
-    limit = stats.get("bytes_limit") if stats else None
-    return None if limit is None else int(limit)

@@ -17,13 +17,12 @@ import jax
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.reads import MISSING, Reads
-from jaxscope.capture.forms.trial import Trial
+from jaxscope.capture.forms.trial import TracedForm, Trial, execute
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
-    RetracedError,
     augmented_in_place,
     shared_donation,
     sorted_in_place,
@@ -85,8 +84,8 @@ def _assigned(statement: ast.stmt | None) -> str | None:
             return None
 
 
-class Block:
-    """One run of a cell in block form: its inputs, the program to trace, and its outcome."""
+class Block(TracedForm):
+    """One run of a cell in block form."""
 
     noun = "this cell"
     where = "Line 1: "
@@ -96,80 +95,29 @@ class Block:
     ) -> None:
         """Raises SettingsError for names that the cell does not read, and RefusedError."""
         self.cell = cell
-        self._composition = settings.composition
-        self._last = LastValue(cell) if self._composition.differentiates else None
-        self._namespace = namespace
+        composition = settings.composition
+        self._last = LastValue(cell) if composition.differentiates else None
+        self.value_line = None if self._last is None else self._last.line
         self._code = cell.code()
-        self._reads = (*cell.syntax.reads, *self._composition.extra_names)
+        self._reads = (*cell.syntax.reads, *composition.extra_names)
         known = [name for name in self._reads if name in namespace]
         settings.check_names(known, "this cell does not read from the namespace", "inputs")
         refused = augmented_in_place(cell.syntax, self._reads, namespace)
         if refused is not None:
             raise refused
-        self.inputs = Inputs(
-            {
-                name: namespace[name]
-                for name in self._reads
-                if name in namespace and not is_code(namespace[name])
-            },
-            settings,
-        )
-        refused = sorted_in_place(cell.syntax, self.inputs.numpy_names())
-        if refused is not None:
-            raise refused
-        refused = _shared_donation(self.inputs, settings.donate, namespace)
+        self.silenced = cell.silenced
+        data = {name: namespace[name] for name in known if not is_code(namespace[name])}
+        inputs = Inputs(data, settings)
+        refused = sorted_in_place(cell.syntax, inputs.numpy_names())
+        refused = refused or _shared_donation(inputs, settings.donate, namespace)
         if refused is not None:
             raise refused
         reads = Reads().from_names(namespace, self._reads, cell.syntax.attributes)
-        self._trial = Trial(reads, cell.syntax, cell.file)
+        super().__init__(inputs, Trial(reads, cell.syntax, cell.file), composition, namespace)
         self.has_run = False
         """Whether the code of the cell has begun to run."""
-        self._outcome: Outcome | None = None
-        self.originals: Mapping[int, tuple[Any, Any]] = {}
-        """By identity: a tracer, and the user's value that it replaced."""
-        self.value: Any = None
-        """Under a derivative: the value to differentiate, with tracers as its leaves."""
-
-    @property
-    def silenced(self) -> bool:
-        """Whether the cell ends with `;`."""
-        return self.cell.silenced
-
-    @property
-    def value_line(self) -> int | None:
-        """Line of the value to differentiate; None without a derivative."""
-        return None if self._last is None else self._last.line
-
-    def program(self, *packed: Any) -> list[Any]:
-        """Run the cell on tracers; the outputs are the traced leaves of its results."""
-        if self._outcome is not None:
-            raise RetracedError("the cell")
-        aliases = self._composition.is_plain
-        inputs = self.inputs.substitute(packed, aliases=aliases)
-        self.originals = inputs.originals
-        self._outcome = self._run(inputs)
-        return self._outcome.traced
-
-    @property
-    def outcome(self) -> Outcome:
-        """The names that the cell bound. Raises RuntimeError before `program` was traced."""
-        if self._outcome is None:
-            raise RuntimeError("the cell has not been traced yet")
-        return self._outcome
-
-    def finalize(self, results: Sequence[Any]) -> Any:
-        """Write the results into the namespace; the last expression's value."""
-        outcome = self.outcome
-        names, value, finalize = outcome.finalized(results)
-        if self.inputs.objects is not None and outcome.objects is not None:
-            self.inputs.objects.update(outcome.objects, finalize)
-        self._namespace.update(names)
-        for name in outcome.deleted:
-            self._namespace.pop(name, None)
-        return value
 
     def read_unbound(self) -> None:
-        """Raises Python's own NameError, on its line, for a name that is read and bound nowhere."""
         syntax = self.cell.syntax
         if "*" in syntax.bound:
             return
@@ -178,19 +126,10 @@ class Block:
         if name is not None:
             eval(compile(ast.Expression(name), self.cell.file, "eval"), self._namespace)  # type: ignore[arg-type]
 
-    def traced_objects(self) -> list[Any]:
-        """The attributes that hold tracers after the trace."""
-        return [self._outcome, self.originals, self.value]
-
-    def earlier(self) -> Mapping[int, Any]:
-        """Contents of modules, classes and closure cells before the trace, by identity."""
-        return self._trial.earlier
-
     def absent(self, name: str) -> str:
-        """The reason why a name is not an input, after `which`."""
         if name not in self._reads and name in self.cell.syntax.bound:
             return "this cell assigns itself, so it is not an input"
-        return "is not an input of this cell" if self._is_bound(name) else "is not defined"
+        return super().absent(name) if self._is_bound(name) else "is not defined"
 
     def _is_bound(self, name: str) -> bool:
         return name in self._namespace or hasattr(builtins, name)
@@ -198,14 +137,11 @@ class Block:
     @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace
-        value: Any = None
         with self._trial.running(inputs.copies, [namespace], binds=True):
             namespace.update(inputs.values)
             start = dict(namespace)
             self.has_run = True
-            exec(self._code[0], namespace)  # type: ignore[arg-type]
-            if self._code[1] is not None:
-                value = eval(self._code[1], namespace)  # type: ignore[arg-type]
+            value = execute(self._code, namespace)
             if self._last is not None:
                 self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)

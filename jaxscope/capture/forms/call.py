@@ -11,15 +11,19 @@ from typing import Any
 
 from jaxscope.analysis.python.cell import NO_CODE
 from jaxscope.capture.forms.reads import Reads
-from jaxscope.capture.forms.trial import Trial
-from jaxscope.capture.inputs.inputs import Inputs
+from jaxscope.capture.forms.trial import TracedForm, Trial
+from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
-from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 
 FILE = "<call>"
 """File name of the text of a line form, which is its line 1."""
+
+
+def is_jitted(function: Any) -> bool:
+    """Whether a function is JAX's own jitted one."""
+    return hasattr(function, "trace") and hasattr(function, "lower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class FunctionCall:
     @property
     def is_jitted(self) -> bool:
         """Whether the function is JAX's own, with its own options."""
-        return hasattr(self.function, "trace") and hasattr(self.function, "lower")
+        return is_jitted(self.function)
 
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the positional arguments, from the signature where there is one."""
@@ -69,43 +73,33 @@ class FunctionCall:
         return eval(code, {"function": self.function, "args": self.args, "kwargs": self.kwargs})
 
 
-class PlainCall:
-    """One call of a plain function: the program to trace, and its value."""
+class PlainCall(TracedForm):
+    """One call of a plain function."""
 
     noun = "this call"
-    where = ""
-    silenced = False
-    value_line: int | None = None
 
     def __init__(
-        self, call: FunctionCall, settings: Settings, namespace: Mapping[str, Any]
+        self, call: FunctionCall, settings: Settings, namespace: MutableMapping[str, Any]
     ) -> None:
         """Tangents and cotangents of a derivative are read from `namespace`."""
-        self._composition = settings.composition
+        composition = settings.composition
         self._call = call
         self._names = call.parameter_names()
         values = call.arguments()
         settings.check_names(tuple(values), "is not an argument of this call", "arguments")
-        for name in self._composition.extra_names:
+        for name in composition.extra_names:
             if name not in values and name in namespace:
                 values[name] = namespace[name]
-        self.inputs = Inputs(values, settings, shapes=True)
-        self.reads = Reads().from_values({call.name: call.function, **values})
-        self._trial = Trial(self.reads, NO_CODE, _file_of(call.function))
-        self._outcome: Outcome | None = None
-        self.originals: Mapping[int, tuple[Any, Any]] = {}
-        """By identity: a tracer, and the user's value that it replaced."""
-        self.value: Any = None
-        """Under a derivative: the value to differentiate, with tracers as its leaves."""
+        inputs = Inputs(values, settings, shapes=True)
+        reads = Reads().from_values({call.name: call.function, **values})
+        code = getattr(inspect.unwrap(call.function), "__code__", None)
+        file = FILE if code is None else code.co_filename
+        super().__init__(inputs, Trial(reads, NO_CODE, file), composition, namespace)
 
     @calls_user_code
-    def program(self, *packed: Any) -> list[Any]:
-        """Call the function on tracers; the outputs are the traced leaves of its value."""
-        if self._outcome is not None:
-            raise RetracedError("the call")
-        inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
-        self.originals = inputs.originals
-        with self._trial.running(inputs.copies, self.reads.scopes.values(), binds=False):
+    def _run(self, inputs: Substituted) -> Outcome:
+        scopes = self._trial.reads.scopes.values()
+        with self._trial.running(inputs.copies, scopes, binds=False):
             value = self._call.function(
                 *[inputs.values[name] for name in self._names],
                 **{name: inputs.values[name] for name in self._call.kwargs},
@@ -114,43 +108,7 @@ class PlainCall:
             self.value, value = value, None
         if self._composition.maps:
             inputs = inputs.batched()
-        self._outcome = OutcomeReader(inputs, self.inputs.objects, NO_CODE).read({}, (), value)
-        return self._outcome.traced
-
-    @property
-    def outcome(self) -> Outcome:
-        """The value that the call returned. Raises RuntimeError before `program` was traced."""
-        if self._outcome is None:
-            raise RuntimeError("the call has not been traced yet")
-        return self._outcome
-
-    def finalize(self, results: Sequence[Any]) -> Any:
-        """The call's value; Flax NNX arguments are updated."""
-        _, value, finalize = self.outcome.finalized(results)
-        if self.inputs.objects is not None and self.outcome.objects is not None:
-            self.inputs.objects.update(self.outcome.objects, finalize)
-        return value
-
-    def read_unbound(self) -> None:
-        """Nothing: Python has evaluated all names of a call already."""
-
-    def traced_objects(self) -> list[Any]:
-        """The attributes that hold tracers after the trace."""
-        return [self._outcome, self.originals, self.value]
-
-    def earlier(self) -> Mapping[int, Any]:
-        """Contents of modules, classes and closure cells before the trace, by identity."""
-        return self._trial.earlier
-
-    def absent(self, name: str) -> str:
-        """The reason why a name is not an input, after `which`."""
-        return "is not an input of this call"
-
-
-def _file_of(function: Any) -> str:
-    """The file whose lines errors of a call name."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return FILE if code is None else code.co_filename
+        return OutcomeReader(inputs, self.inputs.objects, NO_CODE).read({}, (), value)
 
 
 def parse_call(text: str, magic: str) -> ast.Call:

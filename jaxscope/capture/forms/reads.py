@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxscope.analysis.python.cell import REFLECTIVE
 from jaxscope.analysis.python.marked_calls import all_codes
+from jaxscope.capture._jax import closure
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.mutation import Snapshot, contents, is_users_module
 
@@ -184,13 +185,8 @@ class Reads:
             value = scope.get(name)
             if isinstance(value, ModuleType):
                 self._module(name, value, text.attributes)
-        self.unknown = self.unknown or "IMPORT_NAME" in _text(function.__code__).operations
-        cells = function.__closure__ or ()
-        for free, cell in zip(function.__code__.co_freevars, cells, strict=False):
-            try:
-                value = cell.cell_contents
-            except ValueError:
-                continue
+        self.unknown = self.unknown or "IMPORT_NAME" in text.operations
+        for free, cell, value in closure(function):
             self.cells.append((cell, value))
             self._add(free, value)
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
@@ -247,13 +243,7 @@ def _text(code: CodeType) -> _Text:
 
 
 _OF_GLOBALS = frozenset(
-    (
-        "LOAD_GLOBAL",
-        "LOAD_NAME",
-        "LOAD_FROM_DICT_OR_GLOBALS",
-        "STORE_GLOBAL",
-        "DELETE_GLOBAL",
-    )
+    ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 )
 
 

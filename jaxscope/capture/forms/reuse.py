@@ -65,12 +65,14 @@ def signature(args: Sequence[Any], kwargs: dict[str, Any]) -> Signature | None:
     found = Signature(None, [], [], [])
     shape: list[Any] = [len(args), *kwargs]
     try:
-        for value in args:
-            _walk(value, found, shape)
-        for value in kwargs.values():
+        for value in (*args, *kwargs.values()):
             _walk(value, found, shape)
         if found.objects:
-            _split(found, shape)
+            # The graph belongs to the key, the state to the leaves.
+            graph, state = nnx.graph_and_leaves(found.objects)
+            shape.append(graph)
+            for leaf in state:
+                _leaf(leaf, found, shape)
         leaves = found.leaves
         ids = [id(leaf) for leaf in leaves]
         if len(set(ids)) != len(ids):
@@ -136,14 +138,6 @@ def _leaf(value: Any, found: Signature, shape: list[Any]) -> None:
             check_range("", value)
         found.leaves.append(value)
         shape.append(_TRACED)
-
-
-def _split(found: Signature, shape: list[Any]) -> None:
-    """The graph of the NNX objects belongs to the key, their state to the leaves."""
-    graph, leaves = nnx.graph_and_leaves(found.objects)
-    shape.append(graph)
-    for leaf in leaves:
-        _leaf(leaf, found, shape)
 
 
 class Guards:

@@ -19,6 +19,7 @@ from typing import Any, Self
 import jax
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.analysis.findings import ObservedSideEffect
 from jaxscope.capture._jax import jax_directory
 from jaxscope.capture.source.frames import is_user_file
@@ -194,7 +195,6 @@ def _catches(frame: types.FrameType) -> bool:
 _HANDLER = 14
 """Instructions of a handler up to its test of the exception's class."""
 
-
 MOST_NOTES = 100
 
 
@@ -222,14 +222,15 @@ class SideEffectRecorder:
 
     def _printing(self, *values: Any, **options: Any) -> None:
         if len(self.printed) < MOST_NOTES and options.get("file") is None:
-            self.printed.append(ObservedSideEffect(self._line(), " ".join(map(_short, values))))
+            text = " ".join([words.cut(str(value), 80) for value in values])
+            self.printed.append(ObservedSideEffect(self._line(), text))
         self._print(*values, **options)
 
     def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
             line = self._line()
             if line is not None:
-                self.written.append(ObservedSideEffect(line, _short(file)))
+                self.written.append(ObservedSideEffect(line, words.cut(str(file), 80)))
         return self._open(file, mode, *args, **options)
 
     def _line(self) -> int | None:
@@ -237,8 +238,3 @@ class SideEffectRecorder:
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
         return None if frame is None else frame.f_lineno
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else text[:79] + "…"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, MutableMapping
+from collections.abc import Generator, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,14 @@ import numpy as np
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.side_effects import imports_run_eagerly, noted
+from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.mutation import contents, find_tracer, same_contents
 from jaxscope.capture.inputs.pytrees import Copies
+from jaxscope.capture.inputs.results import Outcome
+from jaxscope.capture.options.composition import Composition
+from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
+    RetracedError,
     assigns_global,
     changed_in_place,
     keeps_results,
@@ -54,13 +60,15 @@ class Trial:
             for place, made, array in swapped:
                 place.put_back(made, array)
             for scope, names in before:
-                assigned = assigned or _difference(names, scope)
+                changed = (n for n in (*names, *scope) if not _same(n, names, scope))
+                assigned = assigned or next(changed, None)
                 restore(scope, names)
             changes = self._snapshot.changes()
             self._snapshot.restore()
-        kept = self._cleared()
-        if kept is not None:
-            raise keeps_results(kept, self._syntax)
+        for name, cached in self.reads.caches:
+            if find_tracer(cached):
+                cached.cache_clear()
+                raise keeps_results(name, self._syntax)
         if caught:
             raise swallowed(caught[0])
         changed = [(change.path, change.container) for change in changes] + [
@@ -94,13 +102,79 @@ class Trial:
             swapped.append((place, made, array))
         return swapped
 
-    def _cleared(self) -> str | None:
-        """The name of a cached helper that got tracers; its cache is cleared."""
-        for name, cached in self.reads.caches:
-            if find_tracer(cached):
-                cached.cache_clear()
-                return name
-        return None
+
+class TracedForm:
+    """A cell or a call as one program to trace: its inputs, the trace, and its outcome."""
+
+    noun = ""
+    """`this cell`, for errors."""
+    where = ""
+    """`Line 1: ` where the options are on a cell's first line."""
+    silenced = False
+    value_line: int | None = None
+    """Line of the value to differentiate; None without a derivative."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        trial: Trial,
+        composition: Composition,
+        namespace: MutableMapping[str, Any],
+    ) -> None:
+        self.inputs = inputs
+        self._trial = trial
+        self._composition = composition
+        self._namespace = namespace
+        self._outcome: Outcome | None = None
+        self.originals: Mapping[int, tuple[Any, Any]] = {}
+        """By identity: a tracer, and the user's value that it replaced."""
+        self.value: Any = None
+        """Under a derivative: the value to differentiate, with tracers as its leaves."""
+
+    def program(self, *packed: Any) -> list[Any]:
+        """Run the user's code on tracers; the outputs are the traced leaves of its results."""
+        if self._outcome is not None:
+            raise RetracedError(self.noun)
+        inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
+        self.originals = inputs.originals
+        self._outcome = self._run(inputs)
+        return self._outcome.traced
+
+    def _run(self, inputs: Substituted) -> Outcome:
+        raise NotImplementedError
+
+    @property
+    def outcome(self) -> Outcome:
+        """The names that the code bound, and its value. Raises RuntimeError before the trace."""
+        if self._outcome is None:
+            raise RuntimeError(f"{self.noun} has not been traced yet")
+        return self._outcome
+
+    def finalize(self, results: Sequence[Any]) -> Any:
+        """Bind the results of a cell, and update Flax NNX objects; the value."""
+        outcome = self.outcome
+        names, value, finalize = outcome.finalized(results)
+        if self.inputs.objects is not None and outcome.objects is not None:
+            self.inputs.objects.update(outcome.objects, finalize)
+        self._namespace.update(names)
+        for name in outcome.deleted:
+            self._namespace.pop(name, None)
+        return value
+
+    def read_unbound(self) -> None:
+        """Raise Python's own NameError, on its line, for a name that is read and bound nowhere."""
+
+    def traced_objects(self) -> list[Any]:
+        """The attributes that hold tracers after the trace."""
+        return [self._outcome, self.originals, self.value]
+
+    def earlier(self) -> Mapping[int, Any]:
+        """Contents of modules, classes and closure cells before the trace, by identity."""
+        return self._trial.earlier
+
+    def absent(self, name: str) -> str:
+        """The reason why a name is not an input, after `which`."""
+        return f"is not an input of {self.noun}"
 
 
 class _Place(NamedTuple):
@@ -123,6 +197,14 @@ class _Place(NamedTuple):
             self.bind(value)
 
 
+@calls_user_code
+def execute(code: tuple[CodeType, CodeType | None], namespace: MutableMapping[str, Any]) -> Any:
+    """Run the statements of a cell, then its last expression; the value of that."""
+    __tracebackhide__ = True
+    exec(code[0], namespace)  # type: ignore[arg-type]
+    return None if code[1] is None else eval(code[1], namespace)  # type: ignore[arg-type]
+
+
 def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> None:
     """Bind every name of the namespace as before."""
     for name in namespace.keys() - before.keys():
@@ -132,9 +214,5 @@ def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> N
             namespace[name] = value
 
 
-def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first name that is bound differently."""
-    for name in (*before, *now):
-        if before.get(name, MISSING) is not now.get(name, MISSING):
-            return name
-    return None
+def _same(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    return before.get(name, MISSING) is now.get(name, MISSING)

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Arguments:
     @property
     def paths(self) -> tuple[str, ...]:
         """Paths in the order in which JAX flattens the arguments."""
-        return tuple([self.leaves[i].path for i in self._order()])
+        order = jax.tree_util.tree_leaves(tuple(self.packed.values()))
+        return tuple([self.leaves[i].path for i in order])
 
     @property
     def donated(self) -> tuple[int, ...]:
@@ -67,8 +69,23 @@ class Arguments:
             leaves.append(leaf)
         return Arguments(self.packed, tuple(leaves))
 
-    def _order(self) -> list[int]:
-        return jax.tree_util.tree_leaves(tuple(self.packed.values()))
+
+def copied(tree: Any) -> Any:
+    """A pytree with copies of its JAX arrays, which outlive a call that donates them."""
+    return jax.tree_util.tree_map(
+        lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, tree
+    )
+
+
+def holds_tracer(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether some leaf of a pytree is a tracer."""
+    leaves = jax.tree_util.tree_leaves(tree, is_leaf=is_leaf)
+    return any(isinstance(leaf, Tracer) for leaf in leaves)
+
+
+def root(path: str) -> str:
+    """`params['w']` → `params`."""
+    return path.partition("[")[0].partition(".")[0]
 
 
 def paths_of(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ...]:

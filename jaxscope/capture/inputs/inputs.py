@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf, root
 from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
@@ -62,7 +62,7 @@ class Inputs:
     ) -> None:
         """With `shapes`, a `jax.ShapeDtypeStruct` counts as an array, as in a call."""
         self._settings = settings
-        self._choose = _choose_shapes if shapes else choose
+        self._shapes = shapes
         self._nodes = {
             name: pytrees.survey(name, value, decide=self._decide(name), is_object=nnx.is_nnx)
             for name, value in values.items()
@@ -81,28 +81,24 @@ class Inputs:
     def numpy_names(self) -> tuple[str, ...]:
         """Names with a NumPy array somewhere inside that is traced."""
         return tuple(
-            [
-                name
-                for name, node in self._nodes.items()
-                for leaf in pytrees.leaves(node)
-                if leaf.choice.traced and isinstance(leaf.value, np.ndarray)
-            ]
+            name
+            for name, node in self._nodes.items()
+            for leaf in pytrees.leaves(node)
+            if leaf.choice.traced and isinstance(leaf.value, np.ndarray)
         )
 
     def static_values(self) -> tuple[Value, ...]:
         """The static inputs that are data: changing one changes the program."""
         return tuple(
-            [
-                Value(
-                    leaf.path,
-                    ValueKind.STATIC,
-                    aval_text(leaf.value) if leaf.choice.foreign else short_repr(leaf.value),
-                    nbytes(leaf.value) if leaf.choice.foreign else None,
-                    reason=leaf.choice.reason,
-                )
-                for leaf in self._leaves()
-                if not leaf.choice.traced and not is_code(leaf.value)
-            ]
+            Value(
+                leaf.path,
+                ValueKind.STATIC,
+                aval_text(leaf.value) if leaf.choice.foreign else short_repr(leaf.value),
+                nbytes(leaf.value) if leaf.choice.foreign else None,
+                reason=leaf.choice.reason,
+            )
+            for leaf in self._leaves()
+            if not leaf.choice.traced and not is_code(leaf.value)
         )
 
     def statics(self) -> dict[str, Any]:
@@ -177,7 +173,7 @@ class Inputs:
 
         def take(leaf: InputLeaf) -> int:
             check_range(leaf.path, leaf.value)
-            donated = _root(leaf.path) in self._settings.donate
+            donated = root(leaf.path) in self._settings.donate
             leaves.append(TracedLeaf(leaf.path, leaf.value, leaf.choice.reason, donated))
             return len(leaves) - 1
 
@@ -205,6 +201,11 @@ class Inputs:
             )
         return self._choose
 
+    def _choose(self, value: Any) -> Choice:
+        if self._shapes and isinstance(value, jax.ShapeDtypeStruct):
+            return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
+        return choose(value)
+
     def _check_traced(self) -> None:
         for name in self._settings.traced:
             node = self._nodes.get(name)
@@ -216,26 +217,11 @@ class Inputs:
 
     def _split(self) -> nnx.Split | None:
         found: dict[int, Object] = {}
-
-        def walk(node: Node) -> None:
-            if isinstance(node, Object):
-                found.setdefault(id(node.value), node)
-            elif isinstance(node, Branch):
-                for child in node.children:
-                    walk(child)
-
         for node in self._nodes.values():
-            walk(node)
-        if not found:
-            return None
+            for thing in pytrees.objects(node):
+                found.setdefault(id(thing.value), thing)
         nodes = list(found.values())
-        return nnx.Split([node.value for node in nodes], [node.path for node in nodes])
-
-
-def _choose_shapes(value: Any) -> Choice:
-    if isinstance(value, jax.ShapeDtypeStruct):
-        return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
-    return choose(value)
+        return nnx.Split([n.value for n in nodes], [n.path for n in nodes]) if nodes else None
 
 
 def is_code(value: Any) -> bool:
@@ -244,7 +230,3 @@ def is_code(value: Any) -> bool:
     # Statically: the attributes of a user's object may be computed, and fail.
     wraps = inspect.getattr_static(value, "__wrapped__", None) is not None
     return isinstance(value, kinds) or (callable(value) and wraps)
-
-
-def _root(path: str) -> str:
-    return path.partition("[")[0].partition(".")[0]

@@ -101,21 +101,14 @@ def contents(item: Any) -> Any:
             return kind(item)
     if isinstance(item, types.ModuleType):
         return dict(vars(item))
-    if isinstance(item, type):
-        return _members(item) if is_users_module(item.__module__) else None
-    if isinstance(item, types.FunctionType):
-        return _function_state(item) if is_users_module(item.__module__ or "") else None
+    if isinstance(item, (type, types.FunctionType)):
+        if not is_users_module(item.__module__ or ""):
+            return None
+        if isinstance(item, type):
+            return {n: v for n, v in vars(item).items() if not n.startswith("__")}
+        # Its defaults may keep values between calls.
+        return {**vars(item), "__defaults__": item.__defaults__}
     return _attributes(item) if is_users_object(item) or isinstance(item, queue.Queue) else None
-
-
-def _members(kind: type) -> dict[str, Any]:
-    """Members of a class without Python's own dunder names."""
-    return {name: value for name, value in vars(kind).items() if not name.startswith("__")}
-
-
-def _function_state(function: types.FunctionType) -> dict[str, Any]:
-    """A function's attributes and its defaults, which may keep values between calls."""
-    return {**vars(function), "__defaults__": function.__defaults__}
 
 
 def is_users_object(item: Any) -> bool:
@@ -123,9 +116,8 @@ def is_users_object(item: Any) -> bool:
     kind = type(item)
     if kind is types.SimpleNamespace:
         return True
-    if isinstance(item, (types.FunctionType, types.MethodType, types.ModuleType, type)):
-        return False
-    if kind.__module__ == "builtins":
+    code = (types.FunctionType, types.MethodType, types.ModuleType, type)
+    if isinstance(item, code) or kind.__module__ == "builtins":
         return False
     return is_users_module(kind.__module__)
 
@@ -176,28 +168,19 @@ def is_users_module(name: str) -> bool:
         return True
     if name.partition(".")[0] == "jaxscope":
         return False
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return False
-    return not file.startswith(_LIBRARY_FOLDERS)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is not None and not file.startswith(_LIBRARY_FOLDERS)
 
 
 _LIBRARY_FOLDERS = tuple(
-    {
-        path
-        for key, path in sysconfig.get_paths().items()
-        if key in ("stdlib", "platstdlib", "purelib", "platlib")
-    }
+    {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
 
 
 def _named(where: str, item: Any, held: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(item, types.ModuleType):
-        return iter(())
     if isinstance(item, dict):
         return ((f"{where}[{key!r}]", child) for key, child in held.items())
-    if isinstance(held, dict):
+    if isinstance(held, dict) and not isinstance(item, types.ModuleType):
         return ((f"{where}.{key}", child) for key, child in held.items())
     if isinstance(item, (list, collections.deque)):
         return ((f"{where}[{i}]", child) for i, child in enumerate(held))

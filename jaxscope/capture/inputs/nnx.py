@@ -63,7 +63,7 @@ class Split:
     def merge(self, values: Sequence[Any]) -> Merged:
         """New objects like the user's, with these values as their state."""
         state = jax.tree_util.tree_unflatten(self._treedef, values)
-        return Merged(_nnx().merge(self._graph, state), self._graph)
+        return Merged(_nnx().merge(self._graph, state))
 
     def tree(self, name: str, leaf: Callable[[str], Any]) -> Any:
         """The state of the object's Params with `leaf(path)` at each array, None at static ones."""
@@ -101,7 +101,7 @@ class After:
 class Merged:
     """The objects that the cell sees while it is traced."""
 
-    def __init__(self, objects: Sequence[Any], graph: Any) -> None:
+    def __init__(self, objects: Sequence[Any]) -> None:
         self.objects = tuple(objects)
         self._parts = _parts(self.objects)
 

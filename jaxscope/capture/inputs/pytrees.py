@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from jaxscope.capture.inputs.traced_or_static import Choice, choose
+from jaxscope.capture.inputs.traced_or_static import Choice
 
 
 @dataclass(slots=True)
@@ -65,11 +65,28 @@ def survey(
     path: str,
     value: Any,
     *,
-    decide: Callable[[Any], Choice] = choose,
-    is_object: Callable[[Any], bool] = lambda value: False,
+    decide: Callable[[Any], Choice],
+    is_object: Callable[[Any], bool],
+    above: tuple[int, ...] = (),
 ) -> Node:
-    """The tree of a value. A container that holds itself is a static leaf."""
-    return _survey(path, value, decide, is_object, [])
+    """The tree of a value. A container that holds itself is a static leaf.
+
+    `above` are the identities of the containers around it.
+    """
+    if is_object(value):
+        return Object(path, value)
+    if id(value) in above:
+        return InputLeaf(path, value, Choice(False, "a container that holds itself, so static"))
+    level = children(value)
+    if level is None:
+        return InputLeaf(path, value, decide(value))
+    keys, below, build = level
+    around = (*above, id(value))
+    nodes = [
+        survey(path + key_text(key), child, decide=decide, is_object=is_object, above=around)
+        for key, child in zip(keys, below, strict=True)
+    ]
+    return Branch(path, value, tuple([_plain(k) for k in keys]), tuple(nodes), build)
 
 
 def leaves(node: Node) -> Iterator[InputLeaf]:
@@ -79,6 +96,15 @@ def leaves(node: Node) -> Iterator[InputLeaf]:
     elif isinstance(node, Branch):
         for child in node.children:
             yield from leaves(child)
+
+
+def objects(node: Node) -> Iterator[Object]:
+    """The Flax NNX objects in order."""
+    if isinstance(node, Object):
+        yield node
+    elif isinstance(node, Branch):
+        for child in node.children:
+            yield from objects(child)
 
 
 def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
@@ -165,7 +191,9 @@ def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[...
     """Keys, children and a builder for one level of a pytree; None for a leaf."""
     kind = type(value)
     if isinstance(value, dict) and is_builtin(value):
-        return tuple(value), tuple(value.values()), lambda new: _like_dict(value, new)
+        # A copy, not a new dict: it may be a defaultdict.
+        keys = tuple(value)
+        return keys, tuple(value.values()), lambda new: _filled(copy.copy(value), keys, new)
     if kind is list:
         return tuple(range(len(value))), tuple(value), list
     if kind is tuple:
@@ -185,32 +213,6 @@ def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[...
         return None
     keys = tuple([path[0] for path, _ in flat])
     return keys, tuple([child for _, child in flat]), treedef.unflatten
-
-
-def _survey(
-    path: str,
-    value: Any,
-    decide: Callable[[Any], Choice],
-    is_object: Callable[[Any], bool],
-    above: list[int],
-) -> Node:
-    if is_object(value):
-        return Object(path, value)
-    if id(value) in above:
-        return InputLeaf(path, value, Choice(False, "a container that holds itself, so static"))
-    level = children(value)
-    if level is None:
-        return InputLeaf(path, value, decide(value))
-    keys, below, build = level
-    above.append(id(value))
-    nodes = tuple(
-        [
-            _survey(path + key_text(key), child, decide, is_object, above)
-            for key, child in zip(keys, below, strict=True)
-        ]
-    )
-    above.pop()
-    return Branch(path, value, tuple([_plain(k) for k in keys]), nodes, build)
 
 
 def key_text(key: Any) -> str:
@@ -245,8 +247,6 @@ def _has_leaf(node: Node) -> bool:
     return isinstance(node, InputLeaf) and node.choice.traced
 
 
-def _like_dict(original: dict[Any, Any], new: Sequence[Any]) -> dict[Any, Any]:
-    made = copy.copy(original)
-    for key, value in zip(original, new, strict=True):
-        made[key] = value
+def _filled(made: dict[Any, Any], keys: Sequence[Any], new: Sequence[Any]) -> dict[Any, Any]:
+    made.update(zip(keys, new, strict=True))
     return made

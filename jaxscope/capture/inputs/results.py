@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import jax
@@ -43,41 +43,34 @@ class Outcome:
         return names, finalize(self.value), finalize
 
 
+@dataclass(slots=True)
 class OutcomeReader:
     """Reads the outcome of one trace."""
 
-    def __init__(
-        self,
-        inputs: Substituted,
-        split: nnx.Split | None,
-        syntax: CellSyntax,
-        namespace_id: int = 0,
-    ) -> None:
-        self._originals = inputs.originals
-        self._copies = inputs.copies
-        self._merged = inputs.merged
-        self._mapped = inputs.mapped
-        self._split = split
-        self._syntax = syntax
-        self._namespace_id = namespace_id
-        self._traced: dict[int, Any] = {}
-        self._labels: list[str] = []
-        self._seen: dict[int, Any] = {}
-        self._new_objects: dict[int, Any] = {}
+    inputs: Substituted
+    split: nnx.Split | None
+    syntax: CellSyntax
+    namespace_id: int = 0
+    _traced: dict[int, Any] = field(default_factory=dict[int, Any])
+    _labels: list[str] = field(default_factory=list[str])
+    _seen: dict[int, Any] = field(default_factory=dict[int, Any])
+    _new_objects: dict[int, Any] = field(default_factory=dict[int, Any])
 
     def read(self, names: Mapping[str, Any], deleted: tuple[str, ...], value: Any) -> Outcome:
         """Collect the tracers of all results. Raises RefusedError where one would be kept."""
         for name, bound in names.items():
             self._collect(name, name, bound)
         self._collect("Out", "Out", value)
-        after = None if self._merged is None else self._merged.after()
+        merged = self.inputs.merged
+        after = None if merged is None else merged.after()
         if after is not None:
             if not after.same_structure:
                 raise RefusedError(
                     "the cell adds or removes parts of a Flax NNX object, but a compiled program "
                     "cannot do that. Build the object in a different cell."
                 )
-            if self._mapped and any(map(self._is_new, after.values())):
+            new = [v for v in after.values() if isinstance(v, Tracer)]
+            if self.inputs.mapped and any(id(v) not in self.inputs.originals for v in new):
                 raise RefusedError(
                     "the cell changes the state of a Flax NNX object, but under a map each example "
                     "has its own new state. Use `model.eval()`, or update the object in a cell "
@@ -98,16 +91,13 @@ class OutcomeReader:
             labels=tuple(self._labels),
         )
 
-    def _is_new(self, value: Any) -> bool:
-        return isinstance(value, Tracer) and id(value) not in self._originals
-
     def _collect(self, name: str, path: str, value: Any) -> None:
         if isinstance(value, Tracer):
-            if id(value) not in self._originals and id(value) not in self._traced:
+            if id(value) not in self.inputs.originals and id(value) not in self._traced:
                 self._traced[id(value)] = value
                 self._labels.append(path)
             return
-        if value in self._copies or id(value) in self._seen:
+        if value in self.inputs.copies or id(value) in self._seen:
             return
         if nnx.is_nnx(value):
             if self._counterpart(value) is None:
@@ -123,10 +113,10 @@ class OutcomeReader:
             return
         if isinstance(value, str):
             if _TRACER_TEXT.search(value):
-                raise holds_tracer(name, "the text of an array", self._syntax)
+                raise holds_tracer(name, "the text of an array", self.syntax)
             return
-        if not isinstance(value, jax.Array) and find_tracer(value, {self._namespace_id}):
-            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self._syntax)
+        if not isinstance(value, jax.Array) and find_tracer(value, {self.namespace_id}):
+            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self.syntax)
 
     def _finalizer(self, results: Sequence[Any]) -> Callable[[Any], Any]:
         by_tracer = dict(zip(self._traced, results, strict=True))
@@ -136,9 +126,9 @@ class OutcomeReader:
             if isinstance(value, Tracer):
                 if id(value) in by_tracer:
                     return by_tracer[id(value)]
-                return self._originals[id(value)][1]
-            if value in self._copies:
-                return self._copies.original(value)
+                return self.inputs.originals[id(value)][1]
+            if value in self.inputs.copies:
+                return self.inputs.copies.original(value)
             if id(value) in done:
                 return done[id(value)][1]
             if id(value) in self._new_objects:
@@ -166,6 +156,7 @@ class OutcomeReader:
         return finalize
 
     def _counterpart(self, value: Any) -> Any:
-        if self._merged is None or self._split is None:
+        merged = self.inputs.merged
+        if merged is None or self.split is None:
             return None
-        return self._merged.counterpart(value, self._split.objects)
+        return merged.counterpart(value, self.split.objects)

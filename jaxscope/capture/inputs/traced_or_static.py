@@ -12,6 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxscope import words
+
+_LARGEST_FLOAT = 3.4028235e38
+"""Of float32."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -39,7 +44,8 @@ def choose(value: Any) -> Choice:
             return Choice(False, f"NumPy {value.dtype}, which JAX has no type for, so static")
         return Choice(True, f"NumPy {type(value).__name__}")
     if isinstance(value, (float, complex)) and not isinstance(value, enum.Enum):
-        if not _fits(value):
+        parts = [part for part in (value.real, value.imag) if math.isfinite(part)]
+        if not _x64() and any(abs(part) > _LARGEST_FLOAT for part in parts):
             return Choice(False, "beyond float32, so static; --x64 traces it")
         return Choice(True, f"Python {type(value).__name__}")
     if isinstance(value, (int, np.integer)):
@@ -65,27 +71,26 @@ def aval_text(value: Any) -> str:
     return aval.str_short() if hasattr(aval, "str_short") else str(aval)
 
 
-def short_repr(value: Any, limit: int = 60) -> str:
+def short_repr(value: Any) -> str:
     """One line of `repr`, cut; a value whose repr fails is named by its type."""
     try:
         text = repr(value)
     except Exception:
         return f"<{type(value).__name__}>"
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return words.cut(" ".join(text.split()), 60)
 
 
 def nbytes(value: Any) -> int | None:
     """Bytes on the device in JAX's own dtype, or None for what has none."""
     if isinstance(value, jax.Array):
         return int(value.nbytes)
-    if isinstance(value, (np.ndarray, np.generic, float, complex, int)):
-        try:
-            dtype = jax.dtypes.canonicalize_dtype(jnp.result_type(value))
-        except (TypeError, ValueError):
-            return None
-        return int(np.size(value)) * dtype.itemsize
-    return None
+    if not isinstance(value, (np.ndarray, np.generic, float, complex, int)):
+        return None
+    try:
+        dtype = jax.dtypes.canonicalize_dtype(jnp.result_type(value))
+    except (TypeError, ValueError):
+        return None
+    return int(np.size(value)) * dtype.itemsize
 
 
 def check_range(path: str, value: Any) -> None:
@@ -113,13 +118,6 @@ def check_range(path: str, value: Any) -> None:
 
 def _x64() -> bool:
     return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
-
-
-def _fits(value: float | complex) -> bool:
-    if _x64():
-        return True
-    parts = (value.real, value.imag)
-    return all(abs(part) <= 3.4028235e38 for part in parts if math.isfinite(part))
 
 
 def _numpy_array(value: np.ndarray) -> Choice:

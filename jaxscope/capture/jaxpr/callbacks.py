@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
-from jaxscope.capture._jax import jax_directory
+from jaxscope.capture._jax import closure, jax_directory
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 
 _DEEPEST = 8
@@ -48,7 +48,7 @@ def _mark(value: Any, depth: int) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(_mark(item, depth + 1) for item in value)}]"
     if isinstance(value, FunctionType):
-        held = [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]
+        held = [inner for _, _, inner in closure(value)]
         held += [value.__defaults__, *(value.__kwdefaults__ or {}).values()]
         own = not value.__code__.co_filename.startswith(jax_directory())
         code = hash(value.__code__) if own else value.__qualname__
@@ -60,11 +60,3 @@ def _mark(value: Any, depth: int) -> str:
         return f"partial({_mark(parts, depth + 1)})"
     inner = getattr(value, "callback_func", None)
     return str(id(value)) if inner is None else _mark(inner, depth + 1)
-
-
-def _is_set(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True

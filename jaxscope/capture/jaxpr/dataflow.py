@@ -6,12 +6,7 @@ import math
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import passes
-from jaxscope.analysis.jaxpr.dataflow import (
-    InnerRegion,
-    Region,
-    RegionStep,
-    RegionValue,
-)
+from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionValue
 from jaxscope.analysis.jaxpr.flops import equation_flops
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry, is_opaque, jaxprs_in

@@ -9,7 +9,7 @@ from jaxscope.analysis.jaxpr.autodiff_phase import Passes, passes, phase
 from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS
 from jaxscope.analysis.links.tags import TagPath
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
-from jaxscope.model import Equation, Frame, Span
+from jaxscope.model import Equation, Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def expand(body: JaxprBody) -> Expansion:
             equation = Equation(
                 number,
                 entry.primitive,
-                _span(frames),
+                next((f.span for f in frames if f.source == 0), frames[0].span if frames else None),
                 frames,
                 phase(its_passes),
                 parent=None if parent is None else parent.id,
@@ -88,13 +88,6 @@ def _join(own: tuple[Frame, ...], outer: tuple[Frame, ...]) -> tuple[Frame, ...]
         if own[-length:] == outer[:length]:
             return own + outer[length:]
     return own + outer
-
-
-def _span(frames: tuple[Frame, ...]) -> Span | None:
-    for frame in frames:
-        if frame.source == 0:
-            return frame.span
-    return frames[0].span if frames else None
 
 
 def entries_of(body: JaxprBody) -> list[tuple[JaxprBody, int, JaxprEntry]]:

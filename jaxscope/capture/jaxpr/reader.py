@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.links.tags import TAG, TAG_HEX
 from jaxscope.capture import _jax
+from jaxscope.capture.source.frames import Position
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Frame, SourceKind
 
@@ -177,9 +178,9 @@ class _Code:
         self.code = code
         self.begins_trace = _jax.begins_trace(code)
         self.is_user = sources.index(code.co_filename) is not None
-        self._positions: list[tuple[int | None, int | None, int | None, int | None]] | None = None
+        self._positions: list[Position] | None = None
 
-    def position(self, offset: int) -> tuple[int | None, int | None, int | None, int | None]:
+    def position(self, offset: int) -> Position:
         """`(line, end line, column, end column)` of the instruction at this offset."""
         if self._positions is None:
             self._positions = list(self.code.co_positions())

@@ -74,7 +74,7 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
 
 
-def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> Tagged:
+def untagged(traced: Any, sources: SourceFiles) -> Tagged:
     """The equations of a program that was lowered before, and so cannot be tagged any more.
 
     `traced` is a `Traced`, or a jaxpr; None when the user gave what was lowered already.
@@ -83,7 +83,8 @@ def untagged(traced: Any, sources: SourceFiles, why: str = ALREADY_LOWERED) -> T
         return _nothing(NO_JAXPR)
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
-        return _tagged(closed_jaxpr, JaxprReader(sources).body(closed_jaxpr), "", why)
+        body = JaxprReader(sources).body(closed_jaxpr)
+        return _tagged(closed_jaxpr, body, "", ALREADY_LOWERED)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
 
@@ -102,26 +103,10 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
     return replace(new, hash=old.hash, why="", tag_paths=new.tag_paths.joined(old.tag_paths))
 
 
-def compiled_from(tagged: Tagged, why: str) -> Tagged:
-    """The same, for a compiled program made from a different text; `why` is the reason.
-
-    The stages that were lowered from this text keep their exact links.
-    """
-    return replace(tagged, other=why)
-
-
 def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
     expansion = expand(body)
     tag_paths = TagPaths(expansion.tag_paths if digest else ())
-    return Tagged(
-        expansion.equations,
-        digest,
-        why,
-        tag_paths,
-        expansion.places,
-        closed_jaxpr,
-        body,
-    )
+    return Tagged(expansion.equations, digest, why, tag_paths, expansion.places, closed_jaxpr, body)
 
 
 def _nothing(why: str) -> Tagged:

@@ -7,7 +7,7 @@ transforms are applied to that jaxpr. Its equations keep their places in the use
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,35 +37,28 @@ class Untransformed:
         return jaxpr_as_fun(self.jaxpr)
 
 
+@dataclass(slots=True, eq=False)
 class Base:
     """Traces a program once, and is then a function that can be called repeatedly."""
 
-    def __init__(
-        self,
-        program: Callable[..., tuple[Any, list[Any]]],
-        paths: Sequence[str],
-        named: Callable[[Callable[..., Any]], Callable[..., Any]],
-    ) -> None:
-        """`program` returns the value to transform and the other results; it is called once.
-
-        `named` gives a function the name and line that JAX reports in errors.
-        """
-        self._program = program
-        self._paths = tuple(paths)
-        self._named = named
-        self.known: Untransformed | None = None
-        """None before `trace`."""
-        self._out: Any = None
+    program: Callable[..., tuple[Any, list[Any]]]
+    """Returns the value to transform and the other results; it is called once."""
+    paths: tuple[str, ...]
+    named: Callable[[Callable[..., Any]], Callable[..., Any]]
+    """Gives a function the name and line that JAX reports in errors."""
+    known: Untransformed | None = None
+    """None before `trace`."""
+    _out: Any = None
 
     def trace(self, *packed: Any) -> list[Any]:
         """Trace the program with arguments like these. Raises what the user's code raises."""
 
         def flat(*arguments: Any) -> list[Any]:
-            leaves, self._out = jax.tree_util.tree_flatten(self._program(*arguments))
+            leaves, self._out = jax.tree_util.tree_flatten(self.program(*arguments))
             return leaves
 
-        closed = jax.make_jaxpr(self._named(flat))(*packed)
-        self.known = Untransformed(closed, self._paths)
+        closed = jax.make_jaxpr(self.named(flat))(*packed)
+        self.known = Untransformed(closed, self.paths)
         return []
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
 
+from jaxscope import words
 from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.version import HOME
@@ -63,6 +64,5 @@ _HAS_RUN = "_jaxscope_code_has_run"
 
 def reason(error: BaseException) -> str:
     """The error in a few words, for a one-line failure."""
-    text = str(error).strip().partition("\n")[0]
-    text = text if len(text) <= 160 else text[:159] + "…"
+    text = words.cut(str(error).strip().partition("\n")[0], 160)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -145,7 +145,8 @@ class _Barriers:
         self._children: dict[int | None, list[Equation]] = {}
         for equation in equations:
             self._children.setdefault(equation.parent, []).append(equation)
-        self._lines = {e.id: line_of(e) for e in equations}
+        self.lines = {e.id: line_of(e) for e in equations}
+        """Line and direction by equation; None where the line is unknown."""
         self.number = 0
 
     def run(self, jaxpr: Any, inputs: Iterable[Any], parent: int | None) -> list[Any]:
@@ -156,15 +157,11 @@ class _Barriers:
         """The outputs of a jaxpr with these equations."""
         return _Replay(self, jaxpr, inputs, equations).outputs()
 
-    def line(self, equation: Equation) -> SourceLine | None:
-        """Line and direction; None where the line is unknown."""
-        return self._lines[equation.id]
-
     def inside(self, equation: Equation) -> list[Equation]:
         return self._children.get(equation.id, [])
 
     def several_lines(self, equation: Equation) -> bool:
-        return len({self.line(inner) for inner in self.inside(equation)} - {None}) > 1
+        return len({self.lines[inner.id] for inner in self.inside(equation)} - {None}) > 1
 
 
 class _Replay:
@@ -187,7 +184,7 @@ class _Replay:
             raise ValueError("the equations of this program differ from those that were read")
         last: SourceLine | None = None
         for equation, known in zip(self._jaxpr.eqns, self._equations, strict=True):
-            line = self._barriers.line(known)
+            line = self._barriers.lines[known.id]
             if line is not None and last is not None and line != last:
                 self._flush()
             last = line or last
@@ -241,7 +238,7 @@ class _Replay:
         return found
 
     def _with_barriers(self, body: Any, equations: list[Equation]) -> Any:
-        lines = {self._barriers.line(equation) for equation in equations} - {None}
+        lines = {self._barriers.lines[equation.id] for equation in equations} - {None}
         if len(lines) < 2:
             return body
         inner = open_jaxpr(body)

@@ -24,9 +24,7 @@ from jaxscope.model.profile import Profile, SourceLine
 _LAMBDA = "<lambda>"
 
 
-def modules(
-    runs: Sequence[ProgramExecution],
-) -> tuple[dict[int, HloModule | None], dict[int, str]]:
+def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | None], dict[int, str]]:
     """The optimized HLO of each program that ran, None where it was released; and its text."""
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:
@@ -50,10 +48,9 @@ def function_lines(tree: ast.Module) -> frozenset[int]:
     """Lines of the cell inside functions, which may have been compiled."""
     found: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
-        elif isinstance(node, ast.Lambda):
-            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            first = node if isinstance(node, ast.Lambda) else node.body[0]
+            found.update(range(first.lineno, (node.end_lineno or node.lineno) + 1))
     return frozenset(found)
 
 

@@ -12,14 +12,15 @@ import copy
 from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from jaxscope.capture import _jax
+from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.inputs.arguments import holds_tracer
 
 _HOOK = "__jaxscope_called__"
 _MOST = 8
@@ -37,19 +38,18 @@ class JittedCall:
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Equal arguments; donated ones are transferred to the device again."""
-        return jax.tree_util.tree_map(_back, (self.args, self.kwargs))
+        return jax.tree_util.tree_map(
+            lambda leaf: jax.device_put(*leaf) if isinstance(leaf, _Saved) else leaf,
+            (self.args, self.kwargs),
+            is_leaf=lambda leaf: isinstance(leaf, _Saved),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class _Saved:
+class _Saved(NamedTuple):
     """A host copy of an array that a call may donate; copying it runs no program."""
 
     value: Any
     sharding: Any
-
-
-def _back(leaf: Any) -> Any:
-    return jax.device_put(leaf.value, leaf.sharding) if isinstance(leaf, _Saved) else leaf
 
 
 def _saved(leaf: Any) -> Any:
@@ -80,7 +80,7 @@ class CallRecorder:
 
     def _callee(self, function: Any) -> Any:
         """The function itself, or a wrapper that records the first call of a jitted one."""
-        if len(self.calls) >= _MOST or not _is_jitted(function):
+        if len(self.calls) >= _MOST or not _is_users_jitted(function):
             return function
         if any(function is seen for seen in self._seen):
             return function
@@ -95,8 +95,7 @@ class CallRecorder:
         return first
 
     def _keep(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        leaves = jax.tree_util.tree_leaves((args, kwargs))
-        if any(isinstance(leaf, Tracer) for leaf in leaves):
+        if holds_tracer((args, kwargs)):
             return
         if _jax.donates(function) is not False:
             args, kwargs = jax.tree_util.tree_map(_saved, (args, kwargs))
@@ -104,12 +103,12 @@ class CallRecorder:
         self.calls.append(JittedCall(str(name), function, args, kwargs))
 
 
-def _is_jitted(function: Any) -> bool:
+def _is_users_jitted(function: Any) -> bool:
     """Whether it is a jitted function of the user: `jnp.sin` is jitted, too."""
     try:
         module = str(getattr(function, "__module__", ""))
-        jitted = hasattr(function, "trace") and hasattr(function, "lower")
-        return jitted and callable(function) and module.partition(".")[0] != "jax"
+        jitted = is_jitted(function) and callable(function)
+        return jitted and module.partition(".")[0] != "jax"
     except Exception:  # a user's object may raise on any attribute
         return False
 

@@ -47,7 +47,8 @@ class LineClock:
     def watching(self) -> Generator[None]:
         """Record while the block runs; restores the previous trace function."""
         if sys.version_info >= (3, 12):
-            tool = _free_tool()
+            # 0, 1, 2 and 5 are reserved for debuggers, coverage, profilers and optimizers.
+            tool = next((tool for tool in (4, 3) if sys.monitoring.get_tool(tool) is None), None)
             if tool is not None:
                 with _monitored(self, tool):
                     yield
@@ -107,12 +108,6 @@ def _with_nested(code: types.CodeType) -> list[types.CodeType]:
         if isinstance(constant, types.CodeType) and constant.co_name not in _ON_ONE_LINE:
             found += _with_nested(constant)
     return found
-
-
-def _free_tool() -> int | None:
-    monitoring = sys.monitoring  # type: ignore[attr-defined]
-    # 0, 1, 2 and 5 are reserved for debuggers, coverage, profilers and optimizers.
-    return next((tool for tool in (4, 3) if monitoring.get_tool(tool) is None), None)
 
 
 @contextmanager

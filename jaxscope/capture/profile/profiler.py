@@ -48,12 +48,8 @@ class Recording:
         stop, self._stop = self._stop, None
         if stop is None:
             return
-        try:
+        with _told_if_busy():
             self.xspace = stop()
-        except Exception as error:
-            if not _is_busy(error):
-                raise
-            raise ProfilerBusyError(_BUSY_REASON) from None
 
     def events(self) -> Iterator[TraceEvent]:
         """Every event of the host's threads, and of devices that write events.
@@ -61,12 +57,10 @@ class Recording:
         A GPU's kernels are on its streams, each with its instruction.
         """
         for plane in planes(self.xspace) if self.xspace else ():
-            if plane.name == _HOST:
+            if plane.name == _HOST or plane.name.startswith(_DEVICE):
+                prefix = "" if plane.name == _HOST else f"{plane.name} "
                 for line in plane.lines:
-                    yield from _events(line, "")
-            elif plane.name.startswith(_DEVICE):
-                for line in plane.lines:
-                    yield from _events(line, f"{plane.name} ")
+                    yield from _events(line, prefix)
 
 
 def planes(xspace: bytes) -> Iterator[Any]:
@@ -83,8 +77,15 @@ _BUSY_REASON = (
 )
 
 
-def _is_busy(error: Exception) -> bool:
-    return any(words in str(error) for words in _BUSY)
+@contextmanager
+def _told_if_busy() -> Generator[None]:
+    """Raise ProfilerBusyError for JAX's errors about another session."""
+    try:
+        yield
+    except Exception as error:
+        if not any(words in str(error) for words in _BUSY):
+            raise
+        raise ProfilerBusyError(_BUSY_REASON) from None
 
 
 def wait_until_free(seconds: float, say: Callable[[str], None]) -> None:
@@ -127,13 +128,9 @@ def opened(*, hlo_protos: bool = False) -> Recording:
     options.python_tracer_level = 0
     options.enable_hlo_proto = hlo_protos
     jax.devices()  # the backends must exist, or their events are missing
-    try:
+    with _told_if_busy():
         session = _jax.profiler_session(options)
         return Recording(_written(options) if session is None else session.stop)
-    except Exception as error:
-        if not _is_busy(error):
-            raise
-        raise ProfilerBusyError(_BUSY_REASON) from None
 
 
 @contextmanager

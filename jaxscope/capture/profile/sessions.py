@@ -32,7 +32,13 @@ _NOT_EVENTS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", 
 def expected_events(module: HloModule) -> float:
     """The number of trace events of one call, loops multiplied out."""
     times = executed_times(module)
-    run = _run_by_themselves(module)
+    # The comparator of a sort or the reducer of a reduction is part of its instruction.
+    run = {module.entry_computation.name} | {
+        called
+        for instruction in module.instructions()
+        if instruction.opcode in _RUN_OTHERS
+        for called in instruction.called
+    }
     return sum(
         times[computation.name].times
         for computation in module.computations
@@ -40,17 +46,6 @@ def expected_events(module: HloModule) -> float:
         for instruction in computation.instructions
         if instruction.opcode not in _NOT_EVENTS
     )
-
-
-def _run_by_themselves(module: HloModule) -> set[str]:
-    """Computations whose instructions have events: the entry and the bodies of loops, branches
-    and calls. The comparator of a sort or the reducer of a reduction is part of its instruction."""
-    return {module.entry_computation.name} | {
-        called
-        for instruction in module.instructions()
-        if instruction.opcode in _RUN_OTHERS
-        for called in instruction.called
-    }
 
 
 class TooManyEventsError(SettingsError):
@@ -189,7 +184,11 @@ def profile_of(
     if isinstance(module, Unavailable):
         return module
     stage = handles.text(StageKind.OPTIMIZED_HLO)
-    mine = [_of_module(session, module) for session in sessions]
+    mine: list[ProfiledSession] = []
+    for session in sessions:
+        ops = [tuple([o for o in call.ops if o.module == module.name]) for call in session.calls]
+        calls = [replace(call, ops=own) for call, own in zip(session.calls, ops, strict=True)]
+        mine.append(replace(session, calls=tuple(calls)))
     return profile(
         module,
         [of_equations(program, stage, module, i) for i in range(sources)],
@@ -198,15 +197,6 @@ def profile_of(
         merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
         split,
     )
-
-
-def _of_module(session: ProfiledSession, module: HloModule) -> ProfiledSession:
-    """The session with the operations of this program only."""
-    calls = tuple(
-        replace(call, ops=tuple([op for op in call.ops if op.module == module.name]))
-        for call in session.calls
-    )
-    return replace(session, calls=calls)
 
 
 def ops_of(xspace: bytes) -> tuple[Op, ...]:

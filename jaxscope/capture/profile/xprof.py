@@ -41,7 +41,9 @@ class XProfServer:
             )
         self._directory = tempfile.TemporaryDirectory(prefix="jaxscope-xprof-")
         logdir = export.save(xspace, self._directory.name)
-        self.port = _free_port()
+        with socket.socket() as probe:  # a free port
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
         self._token = secrets.token_urlsafe(24)
         # `-P`: else a module of this folder would be found in place of a package of that name.
         self._process = subprocess.Popen(
@@ -129,12 +131,6 @@ class XProfServer:
             "This version of XProf would serve the profile to everybody. Save the trace with "
             "`report.save_trace(directory)` and open it elsewhere."
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def about(device: str) -> tuple[str, ...]:

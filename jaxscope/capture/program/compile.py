@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.callbacks import callback_marks
-from jaxscope.capture.jaxpr.tags import Tagged, adopt, compiled_from, tag
+from jaxscope.capture.jaxpr.tags import Tagged, adopt, tag
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
 from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -163,6 +163,10 @@ class Captured:
         """The flat arguments of this run."""
         return _leaves(self.request)
 
+    def named_leaves(self) -> list[Any]:
+        """Those that `paths` name: without static ones where JAX named them."""
+        return self.traced_leaves() if len(self.paths) < len(self.leaves()) else self.leaves()
+
     def traced_leaves(self) -> list[Any]:
         """The same without static ones."""
         jitted, kwargs = self.request.jitted, dict(self.request.kwargs)
@@ -235,7 +239,7 @@ def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> C
                 request.programs.put(key, entry)
     if reused:
         # The program carries the tags of the run that compiled it.
-        tagged = adopt(tagged, entry.tagged) or compiled_from(tagged, _OTHER_TEXT)
+        tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources)
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
@@ -286,16 +290,16 @@ def _key(request: CompileRequest, traced: Any, lowered: Any) -> Key | None:
 
 def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
     """A hash of everything that determines XLA's input and the results' Python types."""
-    leaves = _leaves(request)
     kept = _jax.kept_arguments(lowered)
     digest = hashlib.sha256(lowered.as_text().encode())
-    for position, (path, leaf) in enumerate(zip(_paths(request), leaves, strict=True)):
+    for position, (path, leaf) in enumerate(zip(_paths(request), _leaves(request), strict=True)):
         if kept is None or position in kept:
-            digest.update(f"{path}:{_place(leaf)};".encode())
-    for position, aval in enumerate(traced.jaxpr.in_avals):
-        if kept is None or position in kept:
-            digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
-    for aval in traced.jaxpr.out_avals:
+            where = ""
+            if isinstance(leaf, jax.Array) and leaf.committed:
+                where = f"{leaf.sharding}/{getattr(getattr(leaf, 'format', None), 'layout', None)}"
+            digest.update(f"{path}:{where};".encode())
+    taken = [a for i, a in enumerate(traced.jaxpr.in_avals) if kept is None or i in kept]
+    for aval in (*taken, *traced.jaxpr.out_avals):
         digest.update(f"{aval.str_short()}{getattr(aval, 'weak_type', '')};".encode())
     digest.update(repr(callback_marks(traced.jaxpr)).encode())
     for constant in _jax.constant_arguments(lowered):
@@ -303,16 +307,8 @@ def identity(request: CompileRequest, traced: Any, lowered: Any) -> str:
     return digest.hexdigest()
 
 
-def _place(leaf: Any) -> str:
-    if not isinstance(leaf, jax.Array) or not leaf.committed:
-        return ""
-    layout = getattr(getattr(leaf, "format", None), "layout", None)
-    return f"{leaf.sharding}/{layout}"
-
-
 def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged) -> CachedProgram:
-    arguments = (tuple(request.args), dict(request.kwargs))
-    leaves, treedef = jax.tree_util.tree_flatten(arguments)
+    leaves, treedef = jax.tree_util.tree_flatten((tuple(request.args), dict(request.kwargs)))
     try:
         kept = _jax.kept_arguments(lowered)
     except Exception:  # then all arguments count as kept
@@ -328,13 +324,11 @@ def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged
 
 def _placeholder(leaf: Any) -> Any:
     """A value of the leaf's type that holds no memory."""
+    if not isinstance(leaf, (jax.Array, np.ndarray)) or getattr(leaf, "weak_type", False):
+        return leaf
     if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended):
         return leaf
-    if isinstance(leaf, (jax.Array, np.ndarray)):
-        if getattr(leaf, "weak_type", False):
-            return leaf
-        return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
-    return leaf
+    return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
 
 
 def _leaves(request: CompileRequest) -> list[Any]:

@@ -17,15 +17,7 @@ from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
 from jaxscope.capture.program.stages import Handles
-from jaxscope.model import (
-    Cost,
-    Effect,
-    Environment,
-    StageKind,
-    Unavailable,
-    Value,
-    ValueKind,
-)
+from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
 from jaxscope.version import __version__
 
 # Primitives that call back into Python: every run of the program calls them.
@@ -77,16 +69,14 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
     information = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
     placed = shardings(handles.compiled, "output_shardings", len(information))
     return tuple(
-        [
-            Value(
-                labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
-                ValueKind.TRACED,
-                _aval(info),
-                _bytes(info),
-                _sharding(placed[i]),
-            )
-            for i, info in enumerate(information)
-        ]
+        Value(
+            labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
+            ValueKind.TRACED,
+            _aval(info),
+            _bytes(info),
+            _sharding(placed[i]),
+        )
+        for i, info in enumerate(information)
     )
 
 
@@ -94,16 +84,14 @@ def constants(handles: Handles) -> tuple[Value, ...]:
     """Arrays that the program captured instead of taking them as arguments."""
     jaxpr = getattr(handles.traced, "jaxpr", None)
     return tuple(
-        [
-            Value(
-                f"constant {i}",
-                ValueKind.CONSTANT,
-                aval_text(value),
-                nbytes(value),
-                reason="captured while tracing",
-            )
-            for i, value in enumerate(getattr(jaxpr, "consts", ()))
-        ]
+        Value(
+            f"constant {i}",
+            ValueKind.CONSTANT,
+            aval_text(value),
+            nbytes(value),
+            reason="captured while tracing",
+        )
+        for i, value in enumerate(getattr(jaxpr, "consts", ()))
     )
 
 
@@ -119,20 +107,19 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
         if equation.primitive in _CALLBACKS
     }
     for effect in handles.traced.jaxpr.effects:
-        if (
-            "ordered" in f"{type(effect).__name__}{effect}".lower()
-            and "unordered" not in str(effect).lower()
-        ):
+        text = f"{type(effect).__name__}{effect}".lower()
+        if "ordered" in text and "unordered" not in str(effect).lower():
             found.add(Effect.ORDERED)
     return tuple(sorted(found))
 
 
 def devices(handles: Handles) -> tuple[str, ...]:
     """`cpu:0` … of the devices that the program runs on."""
-    return _named(device_objects(handles))
+    return named(device_objects(handles))
 
 
-def _named(devices: Sequence[Any]) -> tuple[str, ...]:
+def named(devices: Sequence[Any]) -> tuple[str, ...]:
+    """`cpu:0` … of these devices."""
     return tuple([f"{d.platform}:{d.id}" for d in devices])
 
 
@@ -155,12 +142,9 @@ def cost(handles: Handles) -> Cost | Unavailable:
     known = counted(stage.text)
     if known is None:
         return Unavailable("the optimized HLO of this XLA could not be read")
-    _, work = known
+    work = known[1]
     return Cost(
-        work.flops,
-        work.transcendentals,
-        work.bytes_accessed,
-        (*work.unknown, *work.estimated),
+        work.flops, work.transcendentals, work.bytes_accessed, (*work.unknown, *work.estimated)
     )
 
 
@@ -220,7 +204,7 @@ def _sharding(sharding: Any) -> str:
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
         return f"{spec_text(spec)} on ({axes})"
-    placed = _named(sorted(sharding.device_set, key=lambda d: d.id))
+    placed = named(sorted(sharding.device_set, key=lambda d: d.id))
     if len(placed) > 2:
         return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
     return ", ".join(placed)

@@ -34,13 +34,11 @@ def compare_modes(
     """
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     _check(args, chosen, order)
-    dynamic = tuple(
-        [
-            i
-            for i, arg in enumerate(args)
-            if all(choose(leaf).traced or _has_shape(leaf) for leaf in jax.tree.leaves(arg))
-        ]
-    )
+
+    def is_dynamic(leaf: Any) -> bool:
+        return choose(leaf).traced or isinstance(leaf, jax.ShapeDtypeStruct)
+
+    dynamic = [i for i, arg in enumerate(args) if all(map(is_dynamic, jax.tree.leaves(arg)))]
 
     def call(*values: Any) -> Any:
         whole = list(args)
@@ -76,10 +74,6 @@ def _check(args: Sequence[Any], chosen: Sequence[int], order: int) -> None:
                 raise SettingsError(
                     f"Argument {index} holds {kind} values, which have no derivative; give floats."
                 )
-
-
-def _has_shape(leaf: Any) -> bool:
-    return isinstance(leaf, jax.ShapeDtypeStruct)
 
 
 def _size(leaf: Any) -> int:

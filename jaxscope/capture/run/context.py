@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
-from jaxscope.capture.compiles.open_compile import BlockCompiles
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program.compile import (
@@ -26,10 +26,6 @@ from jaxscope.capture.timing.timed_calls import place
 from jaxscope.model import Form, Record, Source, TextSource, Timing, Value
 
 
-def _silent(phase: str) -> None:
-    """Reports no progress."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """The context of a run: the user's namespace, the listener, and caches."""
@@ -40,7 +36,7 @@ class RunContext:
     cell_name: Callable[[str], str | None] = lambda file: None
     programs: Programs | None = None
     _: KW_ONLY
-    say: Say = _silent
+    say: Say = lambda phase: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +93,6 @@ class ProgramFacts:
     """Mapped axes of the inputs, by path, where `arguments` does not have them."""
 
 
-def _no_facts(captured: Captured) -> ProgramFacts:
-    return ProgramFacts()
-
-
-def _unchanged(results: Any) -> Any:
-    return results
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrappedCall:
     """The value of the step `read`: JAX's function, its arguments, and the way of its results."""
@@ -120,9 +108,9 @@ class WrappedCall:
     """Arguments to run that stage with; empty to run nothing."""
     again: bool = False
     """The user's own call has run already: a program with effects is not run again."""
-    finalize: Callable[[Any], Any] = _unchanged
+    finalize: Callable[[Any], Any] = lambda results: results
     """From the program's results, the user's value; writes what the code binds."""
-    facts: Callable[[Captured], ProgramFacts] = _no_facts
+    facts: Callable[[Captured], ProgramFacts] = lambda captured: ProgramFacts()
     """Called once the run is over."""
     notes: tuple[str, ...] = ()
 

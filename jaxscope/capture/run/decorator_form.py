@@ -10,65 +10,60 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Mapping, MutableMapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, MutableMapping
+from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
-from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.forms.trial import restore
+from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.forms.trial import execute, restore
 from jaxscope.capture.options.error_origin import calls_user_code
-from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
-from jaxscope.capture.run.error_notes import CellErrors
-from jaxscope.capture.run.jitted_functions import JittedFunctions
-from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.run.context import FinishedRun, Invocation
+from jaxscope.capture.run.jitted_functions import JittedFunctions, check_only, not_one
+from jaxscope.capture.run.program_run import Run
 from jaxscope.capture.transforms import table
 
 _WRAP = "__jaxscope_wrap__"
 
 
-@dataclass(slots=True)
 class DecoratedCell:
     """One run of a cell in decorator form."""
 
-    text: CellText
-    settings: Settings
-    namespace: MutableMapping[str, Any]
-    jitted: JittedFunctions = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.jitted = JittedFunctions(self.text, self.settings, self.namespace)
+    def __init__(
+        self, text: CellText, settings: Settings, namespace: MutableMapping[str, Any]
+    ) -> None:
+        self.text = text
+        self.settings = settings
+        self.namespace = namespace
+        self.recorder = SideEffectRecorder(text.file)
+        self.jitted = JittedFunctions(text, settings, namespace)
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""
-        defined = self.text.syntax.definitions
-        for name in self.settings.only:
-            if name not in defined:
-                known = ", ".join(defined) or "none"
-                raise SettingsError(
-                    f"--only names `{name}`, which this cell does not define. It defines: {known}."
-                )
+        check_only(self.text, self.settings)
+        composition = self.settings.composition
         found = self.settings.only or self.text.syntax.entry_points
-        needed = table.entry_points_needed(self.settings.composition)
+        needed = table.entry_points_needed(composition)
         if needed is not None and len(found) != needed:
-            lines = {name: node.lineno for name, node in defined.items()}
-            raise _entry_points_error(found, lines, str(self.settings.composition))
+            has = f"has {len(found)} entry points"
+            raise not_one(found, self.text, composition, "decorates", has)
         return found
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Add a sentence to errors of the cell."""
-        composition = self.settings.composition
-        return CellErrors(self.text, self.namespace, composition, wrote=True).explained()
-
-    def execute(self, listener: Listener, sources: SourceFiles) -> Any:
+    def execute(self, given: Invocation) -> Any:
         """Run the cell in the user's namespace, as Python does, and collect its calls.
 
         The value of its last expression.
         """
         wrapped = self.names()
-        with self.jitted.recording(listener, sources):
+        with self.recorder, self.jitted.recording(given.context.listener, given.sources):
             return self._executed(wrapped)
+
+    def runs(self, given: Invocation) -> Iterator[tuple[Run, FinishedRun]]:
+        """The programs of the cell, timed on the arguments of their first call."""
+        for run in [Run(call, given) for call in self.jitted.calls]:
+            yield run, run.finished()
 
     def execute_alone(self) -> Any:
         """Run the cell with its entry points wrapped and collect nothing; the value to show."""
@@ -96,14 +91,11 @@ class DecoratedCell:
     @calls_user_code
     def _executed(self, wrapped: tuple[str, ...]) -> Any:
         tree = _with_decorators(self.text.syntax.tree, wrapped)
-        statements, expression = replace(self.text, syntax=CellSyntax(tree)).code()
+        code = replace(self.text, syntax=CellSyntax(tree)).code()
         before = dict(self.namespace)
         self.namespace[_WRAP] = self._wrap
-        value: Any = None
         try:
-            exec(statements, self.namespace)  # type: ignore[arg-type]
-            if expression is not None:
-                value = eval(expression, self.namespace)  # type: ignore[arg-type]
+            value = execute(code, self.namespace)
         except BaseException:
             restore(self.namespace, before)
             raise
@@ -113,28 +105,11 @@ class DecoratedCell:
 
     def _wrap(self, function: Any) -> Any:
         jitted = function
-        already = hasattr(function, "lower") and hasattr(function, "trace")
-        if not (already and self.settings.composition.is_plain):
+        if not (is_jitted(function) and self.settings.composition.is_plain):
             options = _jit_options(function, self.settings)
             jitted = table.decorated(self.settings.composition, function, options)
         self.jitted.add(function, jitted)
         return jitted
-
-
-def _entry_points_error(
-    found: Sequence[str], lines: Mapping[str, int], composition: str
-) -> TransformError:
-    if not found:
-        return TransformError(
-            f"Line 1: `{composition}` decorates one function, but this cell defines none that JAX "
-            "can trace. Define one, or run the whole cell with --block."
-        )
-    names = " and ".join(f"`{name}` (line {lines[name]})" for name in found)
-    return TransformError(
-        f"Line {lines[found[1]]}: `{composition}` decorates one function, but this cell has "
-        f"{len(found)} entry points: {names}. Choose one with `--only {found[0]}`, or run the "
-        "whole cell with --block."
-    )
 
 
 def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
@@ -143,13 +118,9 @@ def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
         names = tuple(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         names = ()
-    static = tuple([name for name in settings.static if name in names])
-    donate = tuple([name for name in settings.donate if name in names])
-    return {
-        key: chosen
-        for key, chosen in (("static_argnames", static), ("donate_argnames", donate))
-        if chosen
-    }
+    asked = {"static_argnames": settings.static, "donate_argnames": settings.donate}
+    chosen = {key: tuple([n for n in given if n in names]) for key, given in asked.items()}
+    return {key: found for key, found in chosen.items() if found}
 
 
 def _with_decorators(tree: ast.Module, names: tuple[str, ...]) -> ast.Module:

@@ -65,7 +65,9 @@ class CellErrors:
         where = "" if line is None else f"Line {line}: "
         fix = self._fix(error)
         if fix is None and applying and not self.wrote:
-            return f"jaxscope: {where}{not_allowed(error, self.composition)} {NOTHING_CHANGED}"
+            reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
+            sentence = f"JAX cannot apply `{self.composition}` to this program: {reason}."
+            return f"jaxscope: {where}{sentence} {NOTHING_CHANGED}"
         if fix is None and line is None:
             return None
         if fix is None:
@@ -86,7 +88,7 @@ class CellErrors:
                 "A pmap gives each device one slice: the mapped axis may not be longer than the "
                 "number of devices. `%jaxdevices --cpu N` simulates more, before JAX starts."
             )
-        return jax_errors.fix_of_meshes(error, pmap=pmap) or jax_errors.fix(error, self.values)
+        return jax_errors.fix(error, self.values, pmap=pmap)
 
     def _parameters(self, error: BaseException) -> set[str]:
         """Scalar parameters of the compiled function that failed: `-s` makes them static."""
@@ -103,11 +105,7 @@ class CellErrors:
 
 @contextmanager
 def explained_call(
-    call: FunctionCall,
-    composition: Composition,
-    namespace: Mapping[str, Any],
-    *,
-    settable: bool,
+    call: FunctionCall, composition: Composition, namespace: Mapping[str, Any], *, settable: bool
 ) -> Generator[None]:
     """Add the note to an error of one call, which has its line from the traceback already.
 
@@ -133,8 +131,7 @@ def _note_of_call(
 ) -> str | None:
     if isinstance(error, RefusedError | SettingsError):
         return None
-    pmap = composition.has_pmap
-    fix = jax_errors.fix_of_meshes(error, pmap=pmap) or jax_errors.fix(error, namespace)
+    fix = jax_errors.fix(error, namespace, pmap=composition.has_pmap)
     if fix is None or not _needs_a_value(error):
         return fix
     if f"while tracing the function {call.name} at " not in str(error):
@@ -199,12 +196,6 @@ def line_of(error: BaseException, file: str) -> int | None:
     if found is None and error.__cause__ is not None:
         return line_of(error.__cause__, file)
     return found
-
-
-def not_allowed(error: BaseException, composition: Composition) -> str:
-    """The sentence for transforms that JAX could not apply to a program that it could trace."""
-    reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
-    return f"JAX cannot apply `{composition}` to this program: {reason}."
 
 
 # A pmap is a shard_map since JAX 0.8: its texts for an axis longer than the number of devices.

@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jaxscope.analysis.findings import (
-    Evidence,
-    NameFact,
-    count_computing,
-    findings,
-)
+from jaxscope.analysis.findings import Evidence, NameFact, count_computing, findings
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder

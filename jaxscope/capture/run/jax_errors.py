@@ -21,6 +21,14 @@ _SLICE = "The bounds of a slice must be known ints while tracing."
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
+        ValueError,
+        _OTHER_MESH,
+        (
+            "`jax.set_mesh` has set a different mesh than that of this `shard_map`: leave out its "
+            "`mesh`, or set the same one."
+        ),
+    ),
+    (
         jax.errors.TracerBoolConversionError,
         "",
         "A traced value has no truth value: use `jnp.where` for values or `jax.lax.cond` for code.",
@@ -166,25 +174,15 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
 """Type of the error, a part of its text in lower or mixed case, and the fix; the first row wins."""
 
 
-def fix_of_meshes(error: BaseException, *, pmap: bool) -> str | None:
-    """The fix where `jax.set_mesh` and a `shard_map` name different meshes; a pmap is one too."""
-    if not isinstance(error, ValueError) or _OTHER_MESH not in str(error):
-        return None
-    if pmap:
+def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str | None:
+    """The fix, by the type and the text of the error; `values` are the user's arrays by name."""
+    text = str(error)
+    if pmap and isinstance(error, ValueError) and _OTHER_MESH in text:
         return (
             "A pmap uses its own mesh, but `jax.set_mesh` has set a different one. Unset that with "
             "`jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`, or keep it and use "
             "`jax.shard_map` under %%jaxjit."
         )
-    return (
-        "`jax.set_mesh` has set a different mesh than that of this `shard_map`: leave out its "
-        "`mesh`, or set the same one."
-    )
-
-
-def fix(error: BaseException, values: Mapping[str, Any]) -> str | None:
-    """The fix, by the type and the text of the error; `values` are the user's arrays by name."""
-    text = str(error)
     for kind, part, words in _FIXES:
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue

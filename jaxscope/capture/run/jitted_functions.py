@@ -8,20 +8,18 @@ just before they are lowered.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, MutableMapping
+from collections.abc import Generator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
-from jax.core import Tracer
-
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
-from jaxscope.capture.inputs.arguments import paths_of
+from jaxscope.capture.inputs.arguments import copied, holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
-from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.options.composition import Composition
+from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
 from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
@@ -74,10 +72,7 @@ class RecordedCall:
         return nullcontext()
 
     def _facts(self, captured: Captured) -> ProgramFacts:
-        leaves = captured.leaves()
-        if len(captured.paths) < len(leaves):
-            leaves = captured.traced_leaves()
-        by_path = dict(zip(captured.paths, leaves, strict=False))
+        by_path = dict(zip(captured.paths, captured.named_leaves(), strict=False))
         composition = self.cell.settings.composition
         mapped = parameters.mapped(composition, self.jitted, self.kwargs, by_path)
         return ProgramFacts(
@@ -118,45 +113,56 @@ class JittedFunctions:
     # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.
 
     def _on_trace(self, name: str) -> None:
-        found = _calling()
+        found = _jax.calling()
         if found is None:
             return
         fun, args, kwargs = found
         known = self._functions.get(id(inspect.unwrap(fun)))
-        if known is None or _holds_tracer((args, kwargs)):
+        if known is None or holds_tracer((args, kwargs)):
             return
         # A pmap does not report its donated arguments; they are those of the settings.
-        if self.settings.donate or self.settings.composition.segments[0].name != "pmap":
-            args, kwargs = copies_of_donated(known[2], args, kwargs)
+        may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
+        if may_donate and _jax.donates(known[2]) is not False:
+            args, kwargs = copied((args, kwargs))
         self.calls.append(RecordedCall(self, known[0], known[2], args, kwargs))
 
     def _on_lowering(self, sources: SourceFiles) -> None:
-        found = _calling()
-        if found is not None and id(inspect.unwrap(found[0])) in self._functions:
-            jaxpr = _jax.lowering_jaxpr()
-            if jaxpr is None:
-                return
-            tagged = tag_jaxpr(jaxpr, sources)
-            jitted = self._functions[id(inspect.unwrap(found[0]))][2]
-            if self.calls and self.calls[-1].jitted is jitted:
-                self.calls[-1].tagged = tagged
+        found = _jax.calling()
+        known = None if found is None else self._functions.get(id(inspect.unwrap(found[0])))
+        jaxpr = None if known is None else _jax.lowering_jaxpr()
+        if known is None or jaxpr is None:
+            return
+        tagged = tag_jaxpr(jaxpr, sources)
+        if self.calls and self.calls[-1].jitted is known[2]:
+            self.calls[-1].tagged = tagged
 
 
-def _calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The call of a jitted or pmapped function that is being compiled."""
-    return _jax.calling_jit() or _jax.calling_pmap()
+def check_only(text: CellText, settings: Settings) -> None:
+    """Raise SettingsError for an `--only` name that the cell does not define."""
+    defined = text.syntax.definitions
+    for name in settings.only:
+        if name not in defined:
+            known = ", ".join(defined) or "none"
+            raise SettingsError(
+                f"--only names `{name}`, which this cell does not define. It defines: {known}."
+            )
 
 
-def copies_of_donated(
-    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with those that the call may donate copied, so that they outlive it."""
-    if _jax.donates(jitted) is False:
-        return args, kwargs
-    return jax.tree_util.tree_map(
-        lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, (args, kwargs)
+def not_one(
+    found: Sequence[str], text: CellText, composition: Composition, verb: str, has: str
+) -> TransformError:
+    """The error where a cell has none or several of the functions that a transform needs one of.
+
+    `verb` says what the transform does to it, `has` what the cell does with them.
+    """
+    if not found:
+        return TransformError(
+            f"Line 1: `{composition}` {verb} one function, but this cell defines none that JAX "
+            "can trace. Define one, or run the whole cell with --block."
+        )
+    lines = {name: node.lineno for name, node in text.syntax.definitions.items()}
+    names = " and ".join(f"`{name}` (line {lines[name]})" for name in found)
+    return TransformError(
+        f"Line {lines[found[1]]}: `{composition}` {verb} one function, but this cell {has}: "
+        f"{names}. Choose one with `--only {found[0]}`, or run the whole cell with --block."
     )
-
-
-def _holds_tracer(value: Any) -> bool:
-    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))

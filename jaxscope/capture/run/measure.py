@@ -12,6 +12,7 @@ import jax
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
+from jaxscope.capture.inputs.arguments import copied
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -79,7 +80,9 @@ def _measure(
     *,
     again: bool,
 ) -> Measured:
-    if settings.runs == 0 or call is None or is_abstract(call):
+    if settings.runs == 0 or call is None:
+        return Measured(None)
+    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(call)):
         return Measured(None)
     args, kwargs = tuple(call[0]), dict(call[1])
     packed, named = captured.arguments(args, kwargs)
@@ -162,12 +165,6 @@ def _why(error: BaseException) -> str:
     return f"the profiler failed ({type(error).__name__}: {error})"
 
 
-def is_abstract(arguments: Any) -> bool:
-    """Whether some argument is a `jax.ShapeDtypeStruct`."""
-    leaves = jax.tree_util.tree_leaves(arguments)
-    return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
-
-
 def _too_much(captured: Captured) -> str | None:
     """The sentence for a device with too little memory; None also where that is unknown."""
     try:
@@ -193,10 +190,4 @@ def _copier(captured: Captured, args: tuple[Any, ...]) -> Callable[[], tuple[Any
     """A function that copies the arguments, donated arrays too; None when nothing is donated."""
     if not any(info.donated for info in describe.argument_infos(captured.handles)):
         return None
-
-    def copied() -> tuple[Any, ...]:
-        return jax.tree_util.tree_map(
-            lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, args
-        )
-
-    return copied
+    return functools.partial(copied, args)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import collections
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
 from jaxscope.analysis.profile.cell import (
@@ -28,25 +29,20 @@ from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.reads import Reads
+from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import barriers, cell_programs, profiler
 from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
 from jaxscope.capture.run.context import Ran, RunContext
+from jaxscope.capture.run.error_notes import line_of
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.model import (
-    Finding,
-    FindingKind,
-    Form,
-    Record,
-    Stage,
-    StageKind,
-    Unavailable,
-)
+from jaxscope.model import Finding, FindingKind, Form, Record, Stage, StageKind, Unavailable
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
+_CONFIGURING = frozenset({"environ", "putenv", "config", "distributed"})
 _MOST_LIVE = 20
 _FEW = 3
 """Eager operations on one line from which the finding is shown."""
@@ -65,13 +61,11 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
     began = time.perf_counter()
     sources = SourceFiles(text.source, context.cell_name)
     recorder = CallRecorder()
-    run = (
-        replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
-        if plan.isolate_lines
-        else text
-    )
-    statements, expression = run.code()
-    clock = LineClock(*(code for code in (statements, expression) if code is not None))
+    run = text
+    if plan.isolate_lines:
+        run = replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
+    code = run.code()
+    clock = LineClock(*(one for one in code if one is not None))
     with suppress(Exception):  # an error of earlier work is raised again in the cell
         # Work of earlier cells that is still running would count as this cell's.
         _wait_for(text.syntax.mentioned, None, context.namespace)
@@ -90,13 +84,10 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
             collecting(context.listener) as compiles,
             recorder.recording(context.namespace),
             clock.watching(),
-            _Marked() as marked,
+            _marked() as zero,
         ):
-            zero = marked.began
             try:
-                exec(statements, context.namespace)  # type: ignore[arg-type]
-                if expression is not None:
-                    value = eval(expression, context.namespace)  # type: ignore[arg-type]
+                value = execute(code, context.namespace)
             except BaseException as raised:
                 error = raised
             clock.moved(0)  # the rest belongs to no line
@@ -141,13 +132,12 @@ def _read(
     plan: ProfilePlan,
 ) -> tuple[Record, tuple[Ended, ...]]:
     """The record with the profile of the session; without a session, with its reason."""
-    if isinstance(session, str):
-        note = f"There is no profile: {session}."
-        return replace(record, notes=(*record.notes, note)), ()
-    trace = session.xspace
-    if refused := plan.too_large(len(trace)):
+    trace = b"" if isinstance(session, str) else session.xspace
+    refused = session if isinstance(session, str) else plan.too_large(len(trace))
+    if refused or isinstance(session, str):
         note = f"There is no profile: {refused}."
-        return replace(record, notes=(*record.notes, note)), (Ended((), trace),)
+        texts = (Ended((), trace),) if trace else ()
+        return replace(record, notes=(*record.notes, note)), texts
     try:
         record = _profiled(record, watched, list(session.events()), context, sources, plan)
     except Exception as error:
@@ -159,17 +149,10 @@ def _read(
 
 def _stopped(error: BaseException, text: CellText) -> str:
     """A note with the line at which the cell stopped."""
-    line, entry = 0, error.__traceback__
-    while entry is not None:
-        if entry.tb_frame.f_code.co_filename == text.file:
-            line = entry.tb_lineno
-        entry = entry.tb_next
+    line = line_of(error, text.file)
     how = "was interrupted" if isinstance(error, KeyboardInterrupt) else "raised an exception"
     kind = "" if isinstance(error, KeyboardInterrupt) else f" ({type(error).__name__})"
     return f"The cell {how}{f' on line {line}' if line else ''}{kind}: this is the run until then."
-
-
-_CONFIGURING = frozenset({"environ", "putenv", "config", "distributed"})
 
 
 def _may_configure(text: CellText, namespace: Mapping[str, Any]) -> bool:
@@ -192,20 +175,13 @@ class Ended:
         return self._stages.get(kind) or Stage(kind, unavailable=Unavailable(reason))
 
 
-class _Marked:
-    """The event that spans the cell, with its start on Python's clock: aligns the two clocks."""
-
-    def __init__(self) -> None:
-        self._annotation = jax.profiler.TraceAnnotation(profiler.CALL, call=0)
-        self.began = 0
-
-    def __enter__(self) -> _Marked:
-        self.began = time.perf_counter_ns()
-        self._annotation.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._annotation.__exit__(*error)
+@contextmanager
+def _marked() -> Generator[int]:
+    """The event that spans the cell, and its start on Python's clock: aligns the two clocks."""
+    annotation = jax.profiler.TraceAnnotation(profiler.CALL, call=0)
+    began = time.perf_counter_ns()
+    with annotation:
+        yield began
 
 
 def _wait_for(names: Sequence[str], value: Any, namespace: Mapping[str, Any]) -> None:
@@ -272,10 +248,12 @@ def _profiled(
         (span.end - span.start) * 1e-9,
     )
     found = replace(
-        found, warnings=_warnings(found, clock, runs, modules), phases=compile_phases(events)
+        found,
+        warnings=_warnings(found, clock, runs, modules),
+        phases=compile_phases(events),
+        live=_live(sources),
+        waited_s=max(watched.ended - watched.settling, 0) * 1e-9,
     )
-    waited = max(watched.ended - watched.settling, 0) * 1e-9
-    found = replace(found, live=_live(sources), waited_s=waited)
     isolated: dict[str, Profile | Unavailable] = {}
     if plan.isolate_lines:
         context.say("isolating lines")
@@ -300,10 +278,11 @@ def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:
         made = live_buffers(jax.profiler.device_memory_profile())
     except Exception:
         return ()
-    rows: list[LiveArrays] = []
-    for place, (count, size) in by_line(made, lambda f: sources.index(f) is not None).items():
-        file, line = place or ("", 0)
-        rows.append(LiveArrays(sources.index(file) if place else None, line, count, size))
+    lines = by_line(made, lambda file: sources.index(file) is not None)
+    rows = [
+        LiveArrays(sources.index(file) if file else None, line, *live)
+        for (file, line), live in ((place or ("", 0), live) for place, live in lines.items())
+    ]
     return tuple(rows[:_MOST_LIVE])
 
 
@@ -323,11 +302,9 @@ def _not_isolated(
     known = list(context.namespace.items())
     # `step = jax.jit(jax.grad(loss))` runs as `loss`, and is called by its other name.
     name = next((n for n, v in known if cell_programs.is_jitted(v, missing[0])), missing[0])
-    sentence = (
-        f"Lines of {', '.join(missing[:3])} were not isolated: the call is inside a function. Use "
-        f"`%jaxprof --isolate-lines {name}(...)`."
-    )
-    return (sentence,)
+    functions = ", ".join(missing[:3])
+    how = f"the call is inside a function. Use `%jaxprof --isolate-lines {name}(...)`"
+    return (f"Lines of {functions} were not isolated: {how}.",)
 
 
 def _warnings(
@@ -336,11 +313,8 @@ def _warnings(
     runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
 ) -> tuple[str, ...]:
-    warnings: list[str] = []
-    if clock.full:
-        warnings.append(
-            "The cell executed more than a million lines; later changes were not recorded."
-        )
+    full = "The cell executed more than a million lines; later changes were not recorded."
+    warnings = [full] if clock.full else []
     gone = {run.module for run in runs if modules.get(run.program) is None}
     if gone:
         names = ", ".join(sorted(gone)[:3])
@@ -359,19 +333,16 @@ def _findings(found: CellProfile) -> tuple[Finding, ...]:
     """Lines with eager operations, the costliest first."""
     rows = [row for row in found.lines if row.eager >= _FEW]
     rows.sort(key=lambda row: -row.host_s)
-    compiling = f", {_ms(found.compile_s)} of it compiling" if found.compile_s else ""
+    compile_s, wall_s = words.seconds(found.compile_s), words.seconds(found.wall_s)
+    compiling = f", {compile_s} of it compiling" if found.compile_s else ""
     return tuple(
         Finding(
             FindingKind.EAGER,
             row.line,
-            f"This line ran {row.eager} eager operations: {_ms(row.host_s)} in Python, "
-            f"{_ms(row.device_s)} on the device.",
+            f"This line ran {row.eager} eager operations: {words.seconds(row.host_s)} in Python, "
+            f"{words.seconds(row.device_s)} on the device.",
             "Move it into a function under `jax.jit`, so that one program runs them all.",
-            f"Counted in the profile; the whole cell took {_ms(found.wall_s)}{compiling}.",
+            f"Counted in the profile; the whole cell took {wall_s}{compiling}.",
         )
         for row in rows[:5]
     )
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"

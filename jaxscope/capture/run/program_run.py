@@ -6,10 +6,10 @@ Each step gives a frozen value, so that a step may be replaced, repeated or left
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import keeps_tracer
 from jaxscope.capture.program.compile import (
@@ -34,7 +34,7 @@ class Subject(Protocol):
         ...
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The code that is traced, once it was read; None where JAX traces it alone."""
         ...
 
@@ -43,12 +43,12 @@ class Subject(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Run:
     """One program in five steps: read → trace → compile → run → describe."""
 
-    def __init__(self, subject: Subject, invocation: Invocation) -> None:
-        self._subject = subject
-        self._given = invocation
+    _subject: Subject
+    _given: Invocation
 
     def read(self) -> WrappedCall:
         """Find the inputs and the function that JAX shall trace."""
@@ -84,11 +84,7 @@ class Run:
         given.context.say("running")
         with self._subject.explained():
             measured = measure(
-                captured,
-                wrapped.call,
-                given.settings,
-                given.context.listener,
-                again=wrapped.again,
+                captured, wrapped.call, given.settings, given.context.listener, again=wrapped.again
             )
         value = None if measured.results is None else wrapped.finalize(measured.results)
         return FinishedRun(wrapped, captured, measured, value)

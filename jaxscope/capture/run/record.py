@@ -6,6 +6,7 @@ import datetime
 import platform
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -135,7 +136,10 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     """
     call = program.call
     if call is None or not call.samples:
-        call = _profiled_call(program)
+        call, found = None, program.profile
+        if isinstance(found, Profile):  # the unprofiled calls of a program too slow to time
+            samples = tuple([s for session in found.sessions for s in session.unprofiled])
+            call = Timing("call", found.device, samples) if samples else None
     if call is None or isinstance(program.cost, Unavailable):
         return program
     devices = live.device_objects(handles)
@@ -148,15 +152,6 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     if device.platform == "cpu" and len(devices) > 1:
         cost = _of_all(cost, len(devices))
     return replace(program, roofline=verdict(cost, call, dispatch, known))
-
-
-def _profiled_call(program: Program) -> Timing | None:
-    """The unprofiled calls of a profile, for a program too slow to time."""
-    found = program.profile
-    if not isinstance(found, Profile):
-        return None
-    samples = tuple([s for session in found.sessions for s in session.unprofiled])
-    return Timing("call", found.device, samples) if samples else None
 
 
 def _of_all(cost: Cost, devices: int) -> Cost:
@@ -176,11 +171,8 @@ def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -
     tagged = handles.tagged
     # A tagged program can also come back from a cache with other tags, or with none.
     doubt = handles.doubt()
-    leaves = captured.leaves()
     reasons: dict[str, str] = {}
-    paths: Sequence[str] = captured.paths
-    if len(paths) < len(leaves):
-        leaves = captured.traced_leaves()
+    paths, leaves = captured.paths, captured.named_leaves()
     if facts.arguments is not None:
         reasons = {leaf.path: leaf.reason for leaf in facts.arguments.leaves}
         by_path = {leaf.path: leaf.value for leaf in facts.arguments.leaves}
@@ -270,13 +262,13 @@ _PMAPPED = ("_fun", "call_wrapped")
 
 def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:
     """Each program with the compiles of its function; signatures of one name in their order."""
-    waiting: dict[str, list[int]] = {}
+    waiting: defaultdict[str, list[int]] = defaultdict(list)
     for index, made in enumerate(compiles):
-        waiting.setdefault(made.fun_name, []).append(index)
+        waiting[made.fun_name].append(index)
     names = [program.name for program in programs]
     result: list[Program] = []
     for program in programs:
-        mine = waiting.get(program.name, [])
+        mine = waiting[program.name]
         if not mine and program.transforms[:1] == ("pmap",):
             mine = next((waiting[name] for name in _PMAPPED if name in waiting), [])
         taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
@@ -287,7 +279,9 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
 
 def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
     notes: list[str] = []
-    if _empty(captured.handles, facts):
+    handles = captured.handles
+    reached = handles.tagged.equations or live.outputs(handles, facts.labels)
+    if not reached and not live.argument_infos(handles):
         notes.append(
             "The program is empty: it has no traced input and no JAX operation, so Python computed "
             "everything while tracing."
@@ -306,13 +300,6 @@ def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
             f"{names(again)} {verb} the same array as `{first}`: the program takes it once."
         )
     return notes
-
-
-def _empty(handles: Handles, facts: ProgramFacts) -> bool:
-    """Whether the program has no inputs, no equations and no outputs."""
-    if handles.tagged.equations or live.outputs(handles, facts.labels):
-        return False
-    return not live.argument_infos(handles)
 
 
 def _unused(captured: Captured) -> list[str]:

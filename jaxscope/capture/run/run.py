@@ -16,6 +16,7 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
@@ -32,6 +33,8 @@ from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Form, Source
 
+_CELLS = {Form.FUNCTION: FunctionCell, Form.DECORATOR: DecoratedCell}
+
 # Entry points of the magics and of the API.
 
 
@@ -46,10 +49,8 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
         return cell_alone(text, settings, context.namespace, form, debugging)
     _wait(settings, context)
     found = _form(text, settings, form)
-    if found is Form.FUNCTION:
-        return _functions(text, settings, context)
-    if found is Form.DECORATOR:
-        return _decorated(text, settings, context)
+    if found in _CELLS:
+        return _functions(text, settings, context, found)
     return _block(text, settings, context)
 
 
@@ -98,18 +99,17 @@ def cell_alone(
     JAX runs it alone. `again` says that its code has run before.
     """
 
-    def value() -> Any:
+    def run() -> Any:
         if settings.composition.is_plain:
-            return _plain(text, namespace)
+            value = execute(text.code(), namespace)
+            return None if text.silenced else value
         with device_and_precision(settings):
             found = _form(text, settings, form)
-            if found is Form.FUNCTION:
-                return FunctionCell(text, settings, namespace).execute_alone()
-            if found is Form.DECORATOR:
-                return DecoratedCell(text, settings, namespace).execute_alone()
+            if found in _CELLS:
+                return _CELLS[found](text, settings, namespace).execute_alone()
             return run_alone(CellSubject(text, settings, namespace))
 
-    return _without_report(value, settings, "cell", (text.source,), why, again=again)
+    return _without_report(run, settings, "cell", (text.source,), why, again=again)
 
 
 def _call_alone(
@@ -171,9 +171,9 @@ def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
         return _finish(given, finished.value, lambda: [run.describe(finished)], notes, known)
 
 
-def _functions(text: CellText, settings: Settings, context: RunContext) -> Ran:
-    with invocation("cell", Form.FUNCTION, settings, context, text.source) as given:
-        cell = FunctionCell(text, settings, context.namespace)
+def _functions(text: CellText, settings: Settings, context: RunContext, form: Form) -> Ran:
+    with invocation("cell", form, settings, context, text.source) as given:
+        cell = _CELLS[form](text, settings, context.namespace)
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
         errors = CellErrors(text, context.namespace, settings.composition, wrote=True)
         with errors.explained():
@@ -181,24 +181,9 @@ def _functions(text: CellText, settings: Settings, context: RunContext) -> Ran:
         known = evidence.Known(names, cell.recorder)
 
         def described() -> list[record.Described]:
-            return [run.describe(finished) for run, finished in cell.runs()]
+            return [run.describe(finished) for run, finished in cell.runs(given)]
 
         return _finish(given, value, described, cell.notes(), known)
-
-
-def _decorated(text: CellText, settings: Settings, context: RunContext) -> Ran:
-    recorder = SideEffectRecorder(text.file)
-    with invocation("cell", Form.DECORATOR, settings, context, text.source) as given:
-        decorated = DecoratedCell(text, settings, context.namespace)
-        names = evidence.name_facts(text.syntax.mentioned, context.namespace)
-        with decorated.explained(), recorder:
-            value = decorated.execute(context.listener, given.sources)
-        runs = [Run(call, given) for call in decorated.jitted.calls]
-        known = evidence.Known(names, recorder)
-        notes = decorated.notes()
-        return _finish(
-            given, value, lambda: [run.describe(run.finished()) for run in runs], notes, known
-        )
 
 
 def _call(
@@ -234,14 +219,6 @@ def _finish(
         return Ran(value, short, (), failure)
     known = known or evidence.Known()
     return Ran(value, evidence.advised(found, texts, given.context.namespace, known), texts)
-
-
-def _plain(text: CellText, namespace: MutableMapping[str, Any]) -> Any:
-    """The value of the cell as plain Python."""
-    statements, expression = text.code()
-    exec(statements, namespace)  # type: ignore[arg-type]
-    value = None if expression is None else eval(expression, namespace)  # type: ignore[arg-type]
-    return None if text.silenced else value
 
 
 def _without_report(

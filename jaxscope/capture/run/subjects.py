@@ -14,7 +14,8 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall
+from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall, is_jitted
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.composition import PMAP
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -32,22 +33,20 @@ class NoFunctionError(SettingsError, TypeError):
     """An object that cannot be called."""
 
 
+@dataclass(slots=True)
 class CellSubject:
     """A cell in block form."""
 
-    def __init__(
-        self, text: CellText, settings: Settings, namespace: MutableMapping[str, Any]
-    ) -> None:
-        self._text = text
-        self._settings = settings
-        self._namespace = namespace
-        self._block: Block | None = None
+    text: CellText
+    settings: Settings
+    namespace: MutableMapping[str, Any]
+    _block: Block | None = field(default=None, init=False)
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The cell as a function of its inputs. Raises RefusedError and SettingsError."""
-        text, namespace = self._text, self._namespace
-        block = self._block = Block(text, namespace, self._settings)
-        form = TransformedForm(block, self._settings.composition, device)
+        text, namespace = self.text, self.namespace
+        block = self._block = Block(text, namespace, self.settings)
+        form = TransformedForm(block, self.settings.composition, device)
         wrapped = _wrapped(
             form,
             block,
@@ -59,7 +58,7 @@ class CellSubject:
         return replace(wrapped, request=replace(wrapped.request, programs=programs), notes=notes)
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The cell, once it was read."""
         return self._block
 
@@ -69,9 +68,9 @@ class CellSubject:
         return self._block is not None and self._block.has_run
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        composition = self._settings.composition
+        composition = self.settings.composition
         traced = () if self._block is None else self._block.inputs.traced_names()
-        return CellErrors(self._text, self._namespace, composition, traced).explained(request)
+        return CellErrors(self.text, self.namespace, composition, traced).explained(request)
 
 
 @dataclass(slots=True)
@@ -97,7 +96,10 @@ class CallSubject:
                     f"A {type(call.function).__name__} is compiled as it is, so no transform can "
                     "be applied to it: pass the function."
                 )
-            return _of_stage(call)
+            # Only a Traced is tagged.
+            given = (tuple(call.args), dict(call.kwargs))
+            request = CompileRequest("program", (), None, ())
+            return WrappedCall(request=request, stage=call.function, stage_arguments=given)
         if plain and call.is_jitted:
             return _of_jitted(call)
         if plain:
@@ -117,7 +119,7 @@ class CallSubject:
         return replace(wrapped, request=replace(wrapped.request, programs=programs))
 
     @property
-    def traceable(self) -> Block | PlainCall | None:
+    def traceable(self) -> TracedForm | None:
         """The call, once it was read; None for a function of JAX's own."""
         return self.plain
 
@@ -141,7 +143,7 @@ class CallSubject:
 
 def _wrapped(
     form: TransformedForm,
-    plain: Block | PlainCall,
+    plain: TracedForm,
     named: tuple[str, str, int],
     python: Callable[[], str],
 ) -> WrappedCall:
@@ -173,17 +175,9 @@ def _unbound(call: FunctionCall) -> FunctionCall:
     `counter.step.trace` is an attribute of the function, without `counter`.
     """
     inner = getattr(call.function, "__func__", None)
-    jitted = hasattr(inner, "trace") and hasattr(inner, "lower")
-    if isinstance(call.function, MethodType) and jitted:
+    if isinstance(call.function, MethodType) and is_jitted(inner):
         return FunctionCall(inner, (call.function.__self__, *call.args), call.kwargs)
     return call
-
-
-def _of_stage(call: FunctionCall) -> WrappedCall:
-    """A `Traced`, `Lowered` or `Compiled` that the user has; only a Traced is tagged."""
-    request = CompileRequest("program", (), None, ())
-    given = (tuple(call.args), dict(call.kwargs))
-    return WrappedCall(request=request, stage=call.function, stage_arguments=given)
 
 
 def _of_jitted(call: FunctionCall) -> WrappedCall:

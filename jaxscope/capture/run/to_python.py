@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import linecache
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType, ModuleType
@@ -18,23 +17,17 @@ from jaxscope.analysis.python import module_text
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.options.composition import GradOptions
-from jaxscope.capture.source.sources import SourceFiles, as_typed
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.transforms.apply import TransformedForm
 from jaxscope.capture.transforms.to_source import spelled
-from jaxscope.model import Source, SourceKind
+from jaxscope.model import Source
 
 
 def source_of(function: Any, cell_name: Callable[[str], str | None]) -> Source | None:
     """The file or the cell that defines a function; None for a library and without a text."""
-    file, _ = location_of(function)
-    text = "".join(linecache.getlines(file))
-    name = cell_name(file)
-    if not text or (name is None and SourceFiles().index(file) is None):
-        return None
-    kind = SourceKind.MODULE if name is None else SourceKind.OTHER_CELL
-    if name is None:
-        return Source(file.rpartition("/")[2], file, kind, text)
-    return Source(name, file, kind, as_typed(text))
+    sources = SourceFiles(None, cell_name)
+    index = sources.index(location_of(function)[0])
+    return None if index is None else sources.all()[index]
 
 
 def location_of(function: Any) -> tuple[str, int]:
@@ -67,11 +60,9 @@ def of_block(
         text.body,
         parameters=tuple(block.inputs.arguments.packed) if transformed else traced,
         results=tuple(
-            [
-                name
-                for name, value in block.outcome.names.items()
-                if name.isidentifier() and _is_result(value)
-            ]
+            name
+            for name, value in block.outcome.names.items()
+            if name.isidentifier() and _is_result(value)
         ),
         constants={
             name: repr(namespace[name])

@@ -16,6 +16,7 @@ from jaxscope.model.source import Frame, Source, Span
 from jaxscope.version import HOME
 
 _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
+Position = tuple[int | None, int | None, int | None, int | None]
 _GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen")
 
 
@@ -71,16 +72,14 @@ def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame
 
 def _raw(frame: types.FrameType) -> RawFrame:
     code = frame.f_code
-    line, end_line, column, end_column = _position(code, frame.f_lasti)
+    line, end_line, column, end_column = position(code, frame.f_lasti)
     line = line or frame.f_lineno or code.co_firstlineno
     return RawFrame(code.co_filename, code.co_name, line, end_line or line, column, end_column)
 
 
-_Position = tuple[int | None, int | None, int | None, int | None]
-
-
 @functools.lru_cache(maxsize=256)  # a loop compiles at one place, and a long cell is slow to read
-def _position(code: types.CodeType, instruction: int) -> _Position:
+def position(code: types.CodeType, instruction: int) -> Position:
+    """`(line, end line, column, end column)` at an `f_lasti`; each None where it is unknown."""
     # One entry of co_positions per two-byte code unit, f_lasti counts bytes.
     found = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
     return found or (None, None, None, None)

@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 
+from jaxscope.capture.source.frames import Position
 from jaxscope.model import Frame, Source, SourceKind, Span
 
 # Packages whose frames are never the user's, also where they are installed outside site-packages.
@@ -23,10 +24,6 @@ _MAGIC = re.compile(
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def _no_cell(file: str) -> str | None:
-    return None
-
-
 class SourceFiles:
     """The user's files, distinguished from libraries, with their texts.
 
@@ -35,7 +32,7 @@ class SourceFiles:
     """
 
     def __init__(
-        self, cell: Source | None = None, cell_name: Callable[[str], str | None] = _no_cell
+        self, cell: Source | None = None, cell_name: Callable[[str], str | None] = lambda file: None
     ) -> None:
         """`cell_name` gives the name (`In [3]`) of a notebook cell by its file name, else None."""
         self._cell_name = cell_name
@@ -59,9 +56,7 @@ class SourceFiles:
             found = self._index[file] = self._find(file)
             return found
 
-    def span(
-        self, index: int, position: tuple[int | None, int | None, int | None, int | None]
-    ) -> Span:
+    def span(self, index: int, position: Position) -> Span:
         """The span of a code position `(line, end line, column, end column)`.
 
         Python counts columns in bytes of UTF-8, a span in characters.
@@ -76,12 +71,7 @@ class SourceFiles:
             self._characters(index, last, end_column or column or 0),
         )
 
-    def frame(
-        self,
-        file: str,
-        function: str,
-        position: tuple[int | None, int | None, int | None, int | None],
-    ) -> Frame | None:
+    def frame(self, file: str, function: str, position: Position) -> Frame | None:
         """The frame at a code position, or None if the file is not the user's."""
         index = self.index(file)
         if index is None:
@@ -97,7 +87,9 @@ class SourceFiles:
 
     def _find(self, file: str) -> int | None:
         name = self._cell_name(file)
-        if name is None and (file.startswith("<") or self._is_library(file)):
+        path = os.path.abspath(file)
+        library = any(part in path for part in _INSTALLED) or path.startswith(self._roots)
+        if name is None and (library or file.startswith("<")):
             return None
         lines = linecache.getlines(file)
         if not lines:
@@ -111,10 +103,6 @@ class SourceFiles:
         self._sources.append(source)
         self._lines.append(source.lines)
         return len(self._sources) - 1
-
-    def _is_library(self, file: str) -> bool:
-        path = os.path.abspath(file)
-        return any(part in path for part in _INSTALLED) or path.startswith(self._roots)
 
 
 def as_typed(cell: str) -> str:

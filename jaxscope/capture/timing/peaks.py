@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import metadata
@@ -17,7 +18,7 @@ from jaxscope import files
 from jaxscope.analysis.cost.roofline import Peaks
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.timing.sampling import Clock, WallClock, quiet_gc
+from jaxscope.capture.timing.sampling import Now, quiet_gc
 from jaxscope.model.wire import SchemaError, from_json, to_json
 
 _BUDGET_S = 0.5
@@ -84,9 +85,8 @@ def peaks(device: Any, cache: PeakCache, *, again: bool = False) -> Peaks:
     return found
 
 
-def measure_peaks(device: Any, clock: Clock | None = None) -> Peaks:
+def measure_peaks(device: Any, now: Now = time.perf_counter) -> Peaks:
     """Run one program for arithmetic and one for memory, hidden from the compile log."""
-    now = (clock or WallClock()).now
     with own_work(), quiet_gc():
         start = now()
         # In place, by donation: a fresh output of this size is ten times slower on a CPU, because
@@ -108,7 +108,9 @@ def device_key(device: Any) -> str:
     number of available cores are added."""
     kind = str(device.device_kind)
     if device.platform == "cpu":
-        kind = f"{kind} {_cpu_model()} x{_cores()}"
+        affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+        cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+        kind = f"{kind} {_cpu_model()} x{cores}"
     return f"{kind} | jaxlib {metadata.version('jaxlib')}"
 
 
@@ -178,8 +180,3 @@ def _cpu_model() -> str:
         return platform.processor() or platform.machine()
     names = [line.split(":", 1)[1].strip() for line in text.splitlines() if "model name" in line]
     return names[0] if names else platform.machine()
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

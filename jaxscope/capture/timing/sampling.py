@@ -11,11 +11,10 @@ import gc
 import itertools
 import math
 import statistics
-import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from jaxscope import words
 from jaxscope.model.timing import Timing
@@ -37,16 +36,8 @@ _COPY_S = 0.01  # at most, to copy donated inputs for one round
 _MAX_RECOMPILED = 5
 
 
-class Clock(Protocol):
-    """A monotonic clock in seconds."""
-
-    def now(self) -> float: ...
-
-
-class WallClock:
-    """The clock of the process."""
-
-    now = staticmethod(time.perf_counter)
+Now = Callable[[], float]
+"""A monotonic clock in seconds: `time.perf_counter`."""
 
 
 @contextmanager

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxscope import words
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.timing.sampling import (
     BUDGET_S,
-    Clock,
+    Now,
     Sampler,
     Samples,
-    WallClock,
     copied_arguments,
     quiet_gc,
     same_arguments,
@@ -36,7 +37,7 @@ def measure(
     runs: int | None = None,
     device: str = "",
     compile_count: Callable[[], int] = lambda: 0,
-    clock: Clock | None = None,
+    now: Now = time.perf_counter,
 ) -> tuple[Any, tuple[Timing, ...]]:
     """Run `call(*args)` for its results and time it: `(results, timings)`.
 
@@ -57,12 +58,11 @@ def measure(
     if runs == 0:
         return None, ()
     once = runs == 1 or (runs is None and bool(effects))
-    policy = _Runs(call, args, None if once else fresh_args, device, compile_count, clock)
+    policy = _Runs(call, args, None if once else fresh_args, device, compile_count, now)
     with quiet_gc():
         if once:
-            return policy.once(
-                f"1 run: the program has effects ({', '.join(effects)})" if effects else ""
-            )
+            why = f": the program has effects ({', '.join(effects)})" if effects else ""
+            return policy.once(f"1 run{why}")
         if runs is None:
             return policy.within_budget()
         return policy.exactly(runs)
@@ -78,7 +78,7 @@ class _Runs:
         fresh_args: Callable[[], tuple[Any, ...]] | None,
         device: str,
         compile_count: Callable[[], int],
-        clock: Clock | None,
+        now: Now,
     ) -> None:
         self._call = call
         self._args = args
@@ -86,11 +86,11 @@ class _Runs:
         self._batch = copied_arguments(fresh_args) if fresh_args else same_arguments(args)
         self._device = device
         self._compile_count = compile_count
-        self._now = (clock or WallClock()).now
+        self._now = now
 
     def once(self, note: str) -> tuple[Any, tuple[Timing, ...]]:
         results, seconds = self._timed(self._args)
-        return results, (self._first_call(seconds, note or "1 run"),)
+        return results, (self._first_call(seconds, note),)
 
     def within_budget(self) -> tuple[Any, tuple[Timing, ...]]:
         start = self._now()
@@ -148,8 +148,6 @@ class _Runs:
 
     @calls_user_code
     def _timed(self, args: tuple[Any, ...]) -> tuple[Any, float]:
-        import jax
-
         start = self._now()
         results = jax.block_until_ready(self._call(*args))
         return results, self._now() - start
@@ -170,8 +168,6 @@ class _Runs:
 
 def _donate_alike(used: tuple[Any, ...], users: tuple[Any, ...]) -> None:
     """Delete the user's arrays whose copies the program consumed."""
-    import jax
-
     leaves = jax.tree_util.tree_leaves
     for copy, original in zip(leaves(used), leaves(users), strict=True):
         if copy is original or not isinstance(copy, jax.Array):
@@ -181,7 +177,7 @@ def _donate_alike(used: tuple[Any, ...], users: tuple[Any, ...]) -> None:
 
 
 def place(
-    args: Any, device: Any = None, *, name: str = "", clock: Clock | None = None
+    args: Any, device: Any = None, *, name: str = "", now: Now = time.perf_counter
 ) -> tuple[Any, Timing | None]:
     """A pytree with its NumPy arrays on `device`, and the timing of the transfer.
 
@@ -190,12 +186,9 @@ def place(
     program would see later writes to it. Without a device the arrays stay uncommitted, as in a
     plain call, and other leaves unchanged; with one, JAX arrays move there, too.
     """
-    import jax
-
     leaves, tree = jax.tree_util.tree_flatten(args)
     chosen = [i for i, leaf in enumerate(leaves) if _is_numeric(leaf)]
     copies = [np.array(leaves[i], copy=True) for i in chosen]
-    now = (clock or WallClock()).now
     start = now()
     placed = jax.block_until_ready([jax.device_put(copy, device) for copy in copies])
     seconds = now() - start
@@ -220,8 +213,6 @@ def _is_numeric(leaf: Any) -> bool:
 
 def _follow(leaf: Any, device: Any) -> Any:
     """A jax.Array on the device; an array that is already there stays the same object."""
-    import jax
-
     if not isinstance(leaf, jax.Array) or leaf.devices() == {device}:
         return leaf
     return jax.device_put(leaf, device)

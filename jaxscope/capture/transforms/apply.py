@@ -9,16 +9,10 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.compiles.causes.text import TRANSFORMS
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
+from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.jaxpr.untransformed import Base
-from jaxscope.capture.options.composition import (
-    Composition,
-    GradOptions,
-    PmapOptions,
-    VmapOptions,
-)
+from jaxscope.capture.options.composition import Composition, GradOptions, PmapOptions, VmapOptions
 from jaxscope.capture.options.settings import NoInputError, TransformError
 from jaxscope.capture.program.compile import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
@@ -28,7 +22,7 @@ from jaxscope.capture.transforms.shapes import Level
 class TransformedForm:
     """A block or a call under its transforms: the function to trace, and its results."""
 
-    def __init__(self, form: Block | PlainCall, composition: Composition, device: Any) -> None:
+    def __init__(self, form: TracedForm, composition: Composition, device: Any) -> None:
         """Raises TransformError for options that do not fit the inputs.
 
         `device` is the one that the user chose, or None. A name that is bound nowhere raises its
@@ -62,7 +56,12 @@ class TransformedForm:
         base = None
         program = form.program
         if not self.composition.is_plain:
-            base = Base(self._traced, arguments.paths, as_user)
+
+            def traced(*packed: Any) -> tuple[Any, list[Any]]:
+                results = form.program(*packed)
+                return form.value, results
+
+            base = Base(traced, arguments.paths, as_user)
             made = table.transformed(self.composition, base, self.levels, form.value_line)
             program = self._flat(made)
         statics = {value.name: value.aval for value in form.inputs.static_values()}
@@ -121,10 +120,6 @@ class TransformedForm:
         self._form.finalize(results[: self._results])
         derivative = self._unflat(results[self._results :])
         return None if self._form.silenced else derivative
-
-    def _traced(self, *packed: Any) -> tuple[Any, list[Any]]:
-        results = self._form.program(*packed)
-        return self._form.value, results
 
     def _flat(self, made: table.Program) -> Callable[..., list[Any]]:
         """The program as a function whose list has the cell's results, then the derivative."""

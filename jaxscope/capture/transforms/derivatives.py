@@ -89,7 +89,8 @@ class Derivative:
 
             tree = selection.take(values)
             loss = self._loss(value_of(lambda given: function(given)[1][0], tree))
-            self._check_loss(loss)
+            if why := self._unfit(loss):
+                raise RefusedError(why, self.line)
             found, (value, results) = self._of_values(function, selection, values, loss)
             if self.options.value:
                 return (value, found), results
@@ -145,45 +146,40 @@ class Derivative:
             )
         return value[0]
 
-    def _check_loss(self, loss: Any) -> None:
+    def _unfit(self, loss: Any) -> str:
+        """The reason why JAX takes no derivative of such a value; empty if it does."""
         leaves = jax.tree_util.tree_leaves(loss)
         wrong = [leaf for leaf in leaves if not jnp.issubdtype(leaf.dtype, jnp.inexact)]
         if wrong:
-            raise RefusedError(
+            return (
                 f"the value to differentiate is {wrong[0].dtype}, but JAX differentiates floats. "
-                "Compute it in floats, or convert an input with `.astype(float)`.",
-                self.line,
+                "Compute it in floats, or convert an input with `.astype(float)`."
             )
-        if self.options.mode is not GradMode.GRAD:
-            return
-        maps = [name for name in self.inside if name in ("vmap", "pmap")]
         scalar = len(leaves) == 1 and leaves[0].shape == ()
+        if self.options.mode is not GradMode.GRAD or (scalar and hasattr(loss, "shape")):
+            return ""
+        maps = [name for name in self.inside if name in ("vmap", "pmap")]
         if maps and not scalar:
-            raise RefusedError(
+            return (
                 f"`grad` outside `{maps[0]}` differentiates a batch, but JAX takes gradients of "
                 f"scalars only. Put the map outside, `{maps[0]} … | grad …`, or use "
-                "`--mode jacrev`.",
-                self.line,
+                "`--mode jacrev`."
             )
         if "grad" in self.inside and not scalar:
             what = _kind(loss) if not hasattr(loss, "shape") else f"of shape {loss.shape}"
-            raise RefusedError(
+            return (
                 f"the outer `grad` needs a scalar, but the inner derivative is {what}. "
-                "Use `--mode jacrev` outside, or `--mode hessian` alone.",
-                self.line,
+                "Use `--mode jacrev` outside, or `--mode hessian` alone."
             )
         if not hasattr(loss, "shape"):
-            raise RefusedError(
+            return (
                 f"the loss is {_kind(loss)}, but JAX takes gradients of one scalar. End the cell "
-                "with the loss alone, use --has-aux for `(loss, aux)`, or `--mode jacrev`.",
-                self.line,
+                "with the loss alone, use --has-aux for `(loss, aux)`, or `--mode jacrev`."
             )
-        if loss.shape:
-            raise RefusedError(
-                f"the loss has shape {loss.shape}, but JAX takes gradients of scalars only. Reduce "
-                "it with `.mean()` or `.sum()`, or use `--mode jacrev`.",
-                self.line,
-            )
+        return (
+            f"the loss has shape {loss.shape}, but JAX takes gradients of scalars only. Reduce "
+            "it with `.mean()` or `.sum()`, or use `--mode jacrev`."
+        )
 
     def _holomorphic(self, loss: Any, selection: Selection) -> bool:
         """Whether to pass `holomorphic=True` to JAX."""

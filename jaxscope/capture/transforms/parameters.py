@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.composition import Axes, Composition, PmapOptions, VmapOptions
 from jaxscope.capture.options.settings import TransformError
-from jaxscope.capture.transforms.shapes import root
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

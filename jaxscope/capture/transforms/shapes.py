@@ -9,9 +9,8 @@ from typing import Any
 import jax
 
 from jaxscope import words
-from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import PlainCall
-from jaxscope.capture.inputs.arguments import Arguments
+from jaxscope.capture.forms.trial import TracedForm
+from jaxscope.capture.inputs.arguments import Arguments, root
 from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.composition import Axes
 from jaxscope.capture.options.settings import NoInputError, TransformError
@@ -21,12 +20,12 @@ from jaxscope.capture.options.settings import NoInputError, TransformError
 class Level:
     """Arguments and shapes at one level of the composition."""
 
-    form: Block | PlainCall
+    form: TracedForm
     shapes: tuple[tuple[int, ...], ...]
     """By leaf."""
 
     @classmethod
-    def outermost(cls, form: Block | PlainCall) -> Level:
+    def outermost(cls, form: TracedForm) -> Level:
         shapes = [tuple(jax.typeof(leaf.value).shape) for leaf in form.inputs.arguments.leaves]
         return cls(form, tuple(shapes))
 
@@ -59,7 +58,10 @@ class Level:
 
     def slots_of(self, name: str) -> list[int]:
         """Indices of the leaves at or below a name or a path."""
-        return [i for i, slot in enumerate(self.arguments.leaves) if _below(slot.path, name)]
+        spelled = name.replace('"', "'")
+        below = (f"{spelled}[", f"{spelled}.")
+        paths = [leaf.path for leaf in self.arguments.leaves]
+        return [i for i, p in enumerate(paths) if p == spelled or p.startswith(below)]
 
     def dtype(self, slot: int) -> Any:
         """The dtype that JAX computes with."""
@@ -170,13 +172,3 @@ class Level:
         return (
             f"Its traced inputs are {words.listed(known)}" if known else "It has no traced inputs"
         )
-
-
-def root(path: str) -> str:
-    """`params['w']` → `params`."""
-    return path.partition("[")[0].partition(".")[0]
-
-
-def _below(path: str, name: str) -> bool:
-    spelled = name.replace('"', "'")
-    return path == spelled or path.startswith((f"{spelled}[", f"{spelled}."))

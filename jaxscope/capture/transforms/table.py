@@ -18,7 +18,6 @@ from jaxscope.capture.jaxpr.untransformed import Base
 from jaxscope.capture.options.composition import (
     Composition,
     GradOptions,
-    JitOptions,
     PmapOptions,
     Segment,
     VmapOptions,
@@ -64,34 +63,11 @@ def _unchanged(program: Program, options: Any, place: TransformContext) -> Progr
     return program
 
 
-# jit
-
-
-def _jit_block(program: Program, options: JitOptions, place: TransformContext) -> Program:
-    return jax.jit(program)
-
-
-def _jit_function(
-    function: Callable[..., Any], options: JitOptions, given: Mapping[str, Any]
-) -> Any:
-    return jax.jit(function, **given)
-
-
 # vmap
-
-
-def _vmap_below(options: VmapOptions, level: Level) -> Level:
-    return level.mapped(level.axes(options.axes, "vmap"))
 
 
 def _vmap_block(program: Program, options: VmapOptions, place: TransformContext) -> Program:
     return _vmap(program, place.level.packed_axes(options.axes, "vmap"), options)
-
-
-def _vmap_function(
-    function: Callable[..., Any], options: VmapOptions, given: Mapping[str, Any]
-) -> Any:
-    return _vmap(function, in_axes(function, options.axes), options)
 
 
 def _vmap(function: Callable[..., Any], axes: Any, options: VmapOptions) -> Any:
@@ -117,18 +93,14 @@ def _pmap_below(options: PmapOptions, level: Level) -> Level:
             "`vmap` inside for more examples per device."
         )
     if size > here:
+        fewer = f"Reshape the inputs to ({here}, …), and put `vmap` inside."
+        if here == 1:
+            fewer = "Use `vmap` for several examples on one device."
         raise TransformError(
             f"{level.where}the mapped axis has length {size}, but there {_are(here)}: each device "
-            f"takes one slice. {_fewer(here)} {_simulate(size)}"
+            f"takes one slice. {fewer} {_simulate(size)}"
         )
     return level.mapped(axes)
-
-
-def _fewer(devices: int) -> str:
-    """The fix for more examples than devices."""
-    if devices == 1:
-        return "Use `vmap` for several examples on one device."
-    return f"Reshape the inputs to ({devices}, …), and put `vmap` inside."
 
 
 def _are(number: int) -> str:
@@ -197,16 +169,26 @@ def _grad_block(program: Program, options: GradOptions, place: TransformContext)
     return made.of_program(program, value_of)
 
 
-def _grad_function(
-    function: Callable[..., Any], options: GradOptions, given: Mapping[str, Any]
-) -> Any:
-    return derivatives.of_function(function, options, argnums(function, options.wrt))
-
-
 TRANSFORMS: Mapping[str, Transform] = {
-    "jit": Transform(lambda _, level: level, _unchanged, _jit_block, _jit_function, None),
-    "grad": Transform(_grad_below, _unchanged, _grad_block, _grad_function),
-    "vmap": Transform(_vmap_below, _vmap_block, _vmap_block, _vmap_function),
+    "jit": Transform(
+        lambda options, level: level,
+        _unchanged,
+        lambda program, options, place: jax.jit(program),
+        lambda function, options, given: jax.jit(function, **given),
+        None,
+    ),
+    "grad": Transform(
+        _grad_below,
+        _unchanged,
+        _grad_block,
+        lambda f, options, given: derivatives.of_function(f, options, argnums(f, options.wrt)),
+    ),
+    "vmap": Transform(
+        lambda options, level: level.mapped(level.axes(options.axes, "vmap")),
+        _vmap_block,
+        _vmap_block,
+        lambda function, options, given: _vmap(function, in_axes(function, options.axes), options),
+    ),
     "pmap": Transform(_pmap_below, _pmap_block, _pmap_block, _pmap_function),
 }
 

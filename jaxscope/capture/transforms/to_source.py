@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 
+from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.composition import (
     Composition,
     GradMode,
@@ -15,7 +15,7 @@ from jaxscope.capture.options.composition import (
     Segment,
     VmapOptions,
 )
-from jaxscope.capture.transforms.shapes import Level, root
+from jaxscope.capture.transforms.shapes import Level
 from jaxscope.capture.transforms.wrt import select
 
 
@@ -54,20 +54,17 @@ def _one(segment: Segment, level: Level, inner: str, holomorphic: bool) -> str:
 
 
 def _mapped(options: VmapOptions | PmapOptions, level: Level, name: str) -> list[str]:
-    shown = [_axis(tree) for tree in level.packed_axes(options.axes, name)]
+    shown: list[str] = []
+    for tree in level.packed_axes(options.axes, name):
+        leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda leaf: leaf is None)
+        # One axis for a whole input where all its leaves have the same.
+        shown.append(repr(leaves[0] if all(leaf == leaves[0] for leaf in leaves) else tree))
     parts = [f"in_axes=({shown[0]},)" if len(shown) == 1 else f"in_axes=({', '.join(shown)})"]
     if options.out_axes != 0:
         parts.append(f"out_axes={options.out_axes}")
     if options.axis_name:
         parts.append(f"axis_name={options.axis_name!r}")
     return parts
-
-
-def _axis(tree: Any) -> str:
-    """One axis for a whole input where all its leaves have the same."""
-    leaves = jax.tree_util.tree_leaves(tree, is_leaf=lambda leaf: leaf is None)
-    same = all(leaf == leaves[0] for leaf in leaves)
-    return repr(leaves[0] if same else tree)
 
 
 def _derivative(options: GradOptions, level: Level, inner: str, holomorphic: bool) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.settings import NoInputError, TransformError
-from jaxscope.capture.transforms.shapes import Level, root
+from jaxscope.capture.transforms.shapes import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,9 @@ def complex_names(level: Level, selection: Selection) -> tuple[str, ...]:
     """The selected inputs that are complex."""
     leaves = level.arguments.leaves
     return tuple(
-        [
-            leaves[i].path
-            for i in selection.slots()
-            if jnp.issubdtype(level.dtype(i), jnp.complexfloating)
-        ]
+        leaves[i].path
+        for i in selection.slots()
+        if jnp.issubdtype(level.dtype(i), jnp.complexfloating)
     )
 
 

@@ -387,13 +387,13 @@ def test_hooks_see_the_call_the_jaxpr_and_the_executable(listener):
     seen = []
 
     def on_trace(name):
-        seen.append(("trace", name, _jax.calling_jit()))
+        seen.append(("trace", name, _jax.calling()))
 
     def on_lowering(name):
         seen.append(("lower", name, _jax.lowering_jaxpr()))
 
     def on_compiled(raw):
-        seen.append(("xla", raw.fun_name, _jax.compiled_executable()))
+        seen.append(("xla", raw.fun_name, _jax.compiled_program()))
 
     python = fresh()
     f = jax.jit(python)
@@ -406,15 +406,15 @@ def test_hooks_see_the_call_the_jaxpr_and_the_executable(listener):
     assert (trace[1], list(trace[2])) == ((), ["x"])
     (jaxpr,) = [found for stage, _, found in seen if stage == "lower"]
     assert len(jaxpr.eqns) == 3
-    ((module, executable),) = [found for stage, _, found in seen if stage == "xla"]
-    assert "stablehlo" in str(module)
-    assert "HloModule" in executable.hlo_modules()[0].to_string()
+    (program,) = [found for stage, _, found in seen if stage == "xla"]
+    assert "stablehlo" in str(program.module)
+    assert "HloModule" in program.executable.hlo_modules()[0].to_string()
 
 
 def test_outside_a_call_there_is_nothing_to_see():
-    assert _jax.calling_jit() is None
+    assert _jax.calling() is None
     assert _jax.lowering_jaxpr() is None
-    assert _jax.compiled_executable() is None
+    assert _jax.compiled_program() is None
     assert _jax.event_error() == ""
 
 

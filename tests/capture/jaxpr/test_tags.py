@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ import pytest
 from jaxscope.analysis.links.tags import TAG, clean_hlo, tags_of, without_tags
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
-from jaxscope.capture.jaxpr.tags import adopt, compiled_from, tag, tag_jaxpr, untagged
+from jaxscope.capture.jaxpr.tags import adopt, tag, tag_jaxpr, untagged
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Phase, StageKind
@@ -306,7 +307,7 @@ def test_a_program_compiled_from_a_different_text_has_exact_links_in_its_lowerin
     tag(old_trace, SourceFiles())
     compiled = old_trace.lower().compile()
     new_trace = trace("lambda x:  jnp.sin(x) * 2 + x")
-    new = compiled_from(tag(new_trace, SourceFiles()), "another text")
+    new = replace(tag(new_trace, SourceFiles()), other="another text")
     handles = Handles(new_trace, new_trace.lower(), compiled, new)
     assert handles.doubt() == "another text"
     anchors = handles.text(StageKind.OPTIMIZED_HLO).anchors

@@ -46,7 +46,7 @@ def test_a_slow_clock_ends_the_measurement_early():
             self.time += 0.3  # every look at the clock is 0.3 s later
             return self.time
 
-    found = measure_peaks(CPU, clock=SlowClock())
+    found = measure_peaks(CPU, now=SlowClock().now)
     # Each repetition seems to take 0.3 s: two of the smallest product, no larger one.
     assert found.flops == pytest.approx(2 * 512**3 / 0.3)
 

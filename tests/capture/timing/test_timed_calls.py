@@ -67,7 +67,7 @@ def by_label(timings: tuple[Timing, ...]) -> dict[str, Timing]:
 
 def test_a_quick_call_is_warmed_up_and_timed_in_blocks_of_a_fifth_of_a_millisecond(clock):
     program = Program(clock, 11e-6)
-    results, timings = measure(program, (1,), clock=clock, device="cpu:0")
+    results, timings = measure(program, (1,), now=clock.now, device="cpu:0")
     found = by_label(timings)
     assert results == "result 1"
     assert list(found) == ["first call", "call"]
@@ -96,14 +96,14 @@ def test_no_bookkeeping_comes_between_the_lead_in_and_the_block(clock, monkeypat
         at_work[0] = False
 
     monkeypatch.setattr(timing, "waiting", lambda outputs: wait)
-    _, timings = measure(Program(clock, cost), (), compile_count=looked_up, clock=clock)
+    _, timings = measure(Program(clock, cost), (), compile_count=looked_up, now=clock.now)
     assert by_label(timings)["call"].median_s == pytest.approx(20e-6)
 
 
 @pytest.mark.parametrize(("seconds", "ahead"), [(0.3e-3, 3), (0.7e-3, 1), (2e-3, 0)])
 def test_the_lead_in_takes_a_millisecond_at_most(clock, seconds, ahead):
     program = Program(clock, seconds)
-    _, timings = measure(program, (), clock=clock)
+    _, timings = measure(program, (), now=clock.now)
     call = by_label(timings)["call"]
     assert program.calls == 1 + len(call.warmup) + len(call.samples) * (ahead + call.inner)
 
@@ -111,7 +111,7 @@ def test_the_lead_in_takes_a_millisecond_at_most(clock, seconds, ahead):
 def test_noisy_rounds_go_on_until_the_budget_ends_and_not_beyond(clock):
     program = Program(clock, lambda n: 1e-3 if n % 2 else 9e-3)
     start = clock.time
-    _, timings = measure(program, (), clock=clock)
+    _, timings = measure(program, (), now=clock.now)
     call = by_label(timings)["call"]
     assert call.spread > 0.02
     assert program.calls > 50
@@ -120,7 +120,7 @@ def test_noisy_rounds_go_on_until_the_budget_ends_and_not_beyond(clock):
 
 def test_warm_up_lasts_until_calls_stop_getting_faster(clock):
     program = Program(clock, lambda n: 1e-3 / n if n < 20 else 50e-6)
-    _, timings = measure(program, (), clock=clock)
+    _, timings = measure(program, (), now=clock.now)
     call = by_label(timings)["call"]
     assert 15 <= len(call.warmup) <= 40
     assert call.inner == pytest.approx(4, abs=1)
@@ -128,7 +128,7 @@ def test_warm_up_lasts_until_calls_stop_getting_faster(clock):
 
 def test_a_wrong_estimate_of_the_warm_up_is_corrected_after_five_rounds(clock):
     program = Program(clock, lambda n: 5e-3 if n <= 8 else 11e-6)
-    _, timings = measure(program, (), clock=clock)
+    _, timings = measure(program, (), now=clock.now)
     call = by_label(timings)["call"]
     assert call.inner == 19
     assert call.median_s == pytest.approx(11e-6)
@@ -138,7 +138,7 @@ def test_a_wrong_estimate_of_the_warm_up_is_corrected_after_five_rounds(clock):
 @pytest.mark.parametrize(("seconds", "calls"), [(0.25, 1), (3.0, 1), (0.24, 2), (0.11, 4)])
 def test_a_long_first_call_is_not_repeated(clock, seconds, calls):
     program = Program(clock, seconds)
-    results, timings = measure(program, (), clock=clock)
+    results, timings = measure(program, (), now=clock.now)
     assert results == "result 1"
     assert program.calls == calls
     assert by_label(timings)["first call"].note == ("1 run" if calls == 1 else "")
@@ -148,7 +148,7 @@ def test_a_long_first_call_is_not_repeated(clock, seconds, calls):
 @pytest.mark.parametrize("effect", list(Effect))
 def test_effects_forbid_repeating(clock, effect):
     program = Program(clock, 1e-6)
-    _, (first,) = measure(program, (), effects=(effect,), clock=clock)
+    _, (first,) = measure(program, (), effects=(effect,), now=clock.now)
     assert program.calls == 1
     assert first.note == f"1 run: the program has effects ({effect})"
 
@@ -158,7 +158,7 @@ def test_effects_forbid_repeating(clock, effect):
 @pytest.mark.parametrize("seconds", [1e-5, 2.0])
 def test_the_number_of_runs_asked_for_is_exact(clock, runs, calls, samples, effects, seconds):
     program = Program(clock, seconds)
-    results, timings = measure(program, (), runs=runs, effects=effects, clock=clock)
+    results, timings = measure(program, (), runs=runs, effects=effects, now=clock.now)
     assert program.calls == calls
     assert results == (f"result {calls}" if calls else None)
     call = by_label(timings).get("call")
@@ -169,7 +169,7 @@ def test_the_number_of_runs_asked_for_is_exact(clock, runs, calls, samples, effe
 def test_the_number_of_runs_is_exact_with_donation(clock, runs):
     mine = jnp.ones(3)
     program = Program(clock, 1e-3, donates=True)
-    measure(program, (mine,), fresh_args=lambda: (mine.copy(),), runs=runs, clock=clock)
+    measure(program, (mine,), fresh_args=lambda: (mine.copy(),), runs=runs, now=clock.now)
     assert program.calls == runs
     assert [args[0] is mine for args in program.seen] == [False] * (runs - 1) + [True]
 
@@ -183,7 +183,7 @@ def test_the_run_that_is_kept_comes_last_and_alone_takes_the_users_buffers(clock
         made.append(clock.time)
         return (mine.copy(),)
 
-    results, timings = measure(program, (mine,), fresh_args=fresh, clock=clock)
+    results, timings = measure(program, (mine,), fresh_args=fresh, now=clock.now)
     assert results == f"result {program.calls}"
     assert [args[0] is mine for args in program.seen].count(True) == 1
     assert program.seen[-1][0] is mine
@@ -202,7 +202,7 @@ def test_making_copies_is_not_timed_and_bounds_the_calls_of_a_round(clock):
 
     start = clock.time
     program = Program(clock, 10e-6, donates=True)
-    _, timings = measure(program, (mine,), fresh_args=fresh, clock=clock)
+    _, timings = measure(program, (mine,), fresh_args=fresh, now=clock.now)
     call = by_label(timings)["call"]
     assert call.inner == 2  # 10 ms of copies a round
     assert call.median_s == pytest.approx(10e-6)
@@ -220,7 +220,7 @@ def test_a_long_donating_program_runs_once_and_the_users_buffers_are_gone(clock)
 
     program = Donating(clock, 1.0)
     results, (first,) = measure(
-        program, (donated, other), fresh_args=lambda: (donated.copy(), other), clock=clock
+        program, (donated, other), fresh_args=lambda: (donated.copy(), other), now=clock.now
     )
     assert (results, program.calls, first.note) == ("result 1", 1, "1 run")
     assert donated.is_deleted()
@@ -234,7 +234,7 @@ def test_without_memory_for_copies_the_program_runs_once_on_the_users_own(clock)
         raise MemoryError("copies")
 
     program = Program(clock, 1e-3, donates=True)
-    results, (first,) = measure(program, (mine,), fresh_args=fresh, clock=clock)
+    results, (first,) = measure(program, (mine,), fresh_args=fresh, now=clock.now)
     assert (results, program.seen) == ("result 1", [(mine,)])
     assert first.note == "1 run: running on copies of the donated inputs failed (MemoryError)"
 
@@ -245,7 +245,7 @@ def test_an_interrupt_while_timing_keeps_results_and_samples(clock, donating, ca
     mine = jnp.ones(3)
     program = Program(clock, 1e-3, at={call: KeyboardInterrupt()}, donates=donating)
     fresh = (lambda: (mine.copy(),)) if donating else None
-    results, timings = measure(program, (mine,), fresh_args=fresh, clock=clock)
+    results, timings = measure(program, (mine,), fresh_args=fresh, now=clock.now)
     found = by_label(timings)["call"]
     rounds = max(0, call - 1 - 1 - 6)  # the first call and six to warm up come before
     assert len(found.samples) == rounds
@@ -256,25 +256,25 @@ def test_an_interrupt_while_timing_keeps_results_and_samples(clock, donating, ca
 
 def test_an_interrupt_between_forced_runs_keeps_the_latest_results(clock):
     program = Program(clock, 1.0, at={4: KeyboardInterrupt()})
-    results, timings = measure(program, (), runs=10, clock=clock)
+    results, timings = measure(program, (), runs=10, now=clock.now)
     assert results == "result 3"
     assert by_label(timings)["call"].note == "interrupted after 2 rounds"
 
 
 def test_an_interrupt_of_the_first_run_is_the_users(clock):
     with pytest.raises(KeyboardInterrupt):
-        measure(Program(clock, 1.0, at={1: KeyboardInterrupt()}), (), clock=clock)
+        measure(Program(clock, 1.0, at={1: KeyboardInterrupt()}), (), now=clock.now)
     assert gc.isenabled()
 
 
 def test_an_error_of_the_first_run_is_the_users(clock):
     with pytest.raises(ZeroDivisionError, match="mine"):
-        measure(Program(clock, 1.0, at={1: ZeroDivisionError("mine")}), (), clock=clock)
+        measure(Program(clock, 1.0, at={1: ZeroDivisionError("mine")}), (), now=clock.now)
 
 
 def test_an_error_while_timing_loses_no_results(clock):
     program = Program(clock, 1e-3, at={9: MemoryError("no room for a second result")})
-    results, timings = measure(program, (), clock=clock)
+    results, timings = measure(program, (), now=clock.now)
     assert results == "result 1"
     assert by_label(timings)["call"].note == "stopped after 1 round by MemoryError"
 
@@ -287,7 +287,7 @@ def test_a_round_that_compiles_is_left_out_and_said(clock):
         clock.time += 0.02
 
     program = Program(clock, 1e-3, at={10: compile_something})
-    _, timings = measure(program, (), compile_count=lambda: compiled[0], clock=clock)
+    _, timings = measure(program, (), compile_count=lambda: compiled[0], now=clock.now)
     call = by_label(timings)["call"]
     assert max(call.samples) == pytest.approx(1e-3)
     assert call.note == "excluded 1 round that recompiled"
@@ -295,7 +295,7 @@ def test_a_round_that_compiles_is_left_out_and_said(clock):
 
 def test_a_program_that_always_compiles_is_given_up(clock):
     program = Program(clock, 1e-3)
-    _, timings = measure(program, (), compile_count=lambda: program.calls, clock=clock)
+    _, timings = measure(program, (), compile_count=lambda: program.calls, now=clock.now)
     call = by_label(timings)["call"]
     assert call.samples == ()
     assert "stopped, because every call recompiles" in call.note
@@ -305,7 +305,7 @@ def test_a_program_that_always_compiles_is_given_up(clock):
 def test_rounds_interrupted_by_other_work_are_said(clock, monkeypatch):
     counts = iter(range(10_000))
     monkeypatch.setattr(sampling, "preemptions", lambda: next(counts))
-    _, timings = measure(Program(clock, 1e-3), (), clock=clock)
+    _, timings = measure(Program(clock, 1e-3), (), now=clock.now)
     assert by_label(timings)["call"].note == "51 of 51 rounds were preempted"
 
 
@@ -314,7 +314,7 @@ def test_dispatch_is_the_time_until_the_call_returns(clock, monkeypatch):
         clock.time += 90e-6
 
     monkeypatch.setattr(timing, "waiting", lambda outputs: wait)
-    _, timings = measure(Program(clock, 10e-6), (), clock=clock)
+    _, timings = measure(Program(clock, 10e-6), (), now=clock.now)
     found = by_label(timings)
     assert found["call"].median_s == pytest.approx(100e-6)
     assert found["dispatch"].median_s == pytest.approx(10e-6)
@@ -323,7 +323,7 @@ def test_dispatch_is_the_time_until_the_call_returns(clock, monkeypatch):
 
 def test_the_garbage_collector_is_off_inside_and_back_afterwards(clock):
     states = []
-    measure(Program(clock, 1.0, at={1: lambda: states.append(gc.isenabled())}), (), clock=clock)
+    measure(Program(clock, 1.0, at={1: lambda: states.append(gc.isenabled())}), (), now=clock.now)
     assert states == [False]
     assert gc.isenabled()
     gc.disable()
@@ -373,7 +373,7 @@ def test_numpy_inputs_are_copied_and_their_transfer_timed(clock):
     offset = (-memory.ctypes.data % 64) // 4
     aligned = memory[offset : offset + 64]
     assert aligned.ctypes.data % 64 == 0
-    placed, transfer = place(({"x": aligned}, 3, np.float32(2)), clock=clock, name="cpu:0")
+    placed, transfer = place(({"x": aligned}, 3, np.float32(2)), now=clock.now, name="cpu:0")
     aligned[:] = 7
     assert isinstance(placed[0]["x"], jax.Array)
     np.testing.assert_array_equal(placed[0]["x"], np.zeros(64))

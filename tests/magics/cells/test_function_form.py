@@ -12,7 +12,7 @@ import pytest
 
 import jaxscope
 from jaxscope.capture.options.refusals import RefusedError
-from jaxscope.capture.run import function_form
+from jaxscope.capture.run import callee
 from jaxscope.model import Form
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
@@ -34,13 +34,13 @@ def words(ran: Ran) -> str:
 def traced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The calls that were traced, by name."""
     found: list[str] = []
-    original = function_form.Callee._traced
+    original = callee.Callee._traced
 
     def noted(self: Any, *args: Any) -> Any:
         found.append(self._name)
         return original(self, *args)
 
-    monkeypatch.setattr(function_form.Callee, "_traced", noted)
+    monkeypatch.setattr(callee.Callee, "_traced", noted)
     return found
 
 

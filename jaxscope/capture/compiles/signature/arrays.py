@@ -29,7 +29,8 @@ class Leaves:
 
     def of(self, values: Iterable[Any]) -> tuple[ArgumentLeaf, ...]:
         """Return these arguments as JAX's caches see them. Reads no contents."""
-        known, keys, wide = self._known, self._keys, _wide()
+        known, keys = self._known, self._keys
+        wide = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
         found: list[ArgumentLeaf] = []
         for value in values:
             kind = type(value)
@@ -113,10 +114,6 @@ def _of_aval(aval: Any, holder: Holder) -> ArgumentLeaf:
 def _bytes(shape: Any, dtype: Any) -> int:
     count = [n if isinstance(n, int) else 1 for n in shape]
     return math.prod(count) * int(getattr(dtype, "itemsize", 0) or 0)
-
-
-def _wide() -> bool:
-    return jax.dtypes.canonicalize_dtype(np.float64) == np.float64
 
 
 def _canonical(dtype: Any) -> Any:

@@ -87,18 +87,12 @@ def _partial(fun: functools.partial[Any], ids: ObjectIds) -> list[CapturedValue]
 
 
 def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedValue]:
-    found: list[CapturedValue] = []
-    for name, cell in zip(code.co_freevars, getattr(fun, "__closure__", None) or (), strict=False):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-        found.append(CapturedValue(name, *describe(value, ids)))
     defaults = getattr(fun, "__defaults__", None) or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
-    by_keyword = getattr(fun, "__kwdefaults__", None) or {}
-    named = [*zip(names, defaults, strict=False), *by_keyword.items()]
-    return found + [CapturedValue(name, *describe(value, ids)) for name, value in named]
+    named = [(name, value) for name, _, value in _jax.closure(fun)]
+    named += [*zip(names, defaults, strict=False)]
+    named += (getattr(fun, "__kwdefaults__", None) or {}).items()
+    return [CapturedValue(name, *describe(value, ids)) for name, value in named]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +107,13 @@ class CellIdentity:
 
     def of(self, function: JittedFunction, ids: ObjectIds) -> JittedFunction:
         """The function as the cell's."""
+        lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
+        code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
         captured = [CapturedValue(name, text, hash(text)) for name, text in self.statics.items()]
         return replace(
             function,
             cell_id=ids.of(self.owner),
-            code_hash=hash(_code(self.text)),
+            code_hash=hash(code),
             captured=tuple(captured),
         )
 
@@ -138,9 +134,3 @@ def program_of_cell(identity: CellIdentity | None) -> Generator[None]:
 def current() -> CellIdentity | None:
     """The cell whose program is being staged, if any."""
     return _CURRENT.get()
-
-
-def _code(text: str) -> tuple[str, ...]:
-    """The lines of a cell without comments and blank lines."""
-    lines = (line.rstrip() for line in text.splitlines())
-    return tuple([line for line in lines if line and not line.lstrip().startswith(("#", "%%"))])

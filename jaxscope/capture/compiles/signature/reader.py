@@ -58,6 +58,7 @@ class SignatureReader:
         arguments: list[TracedArgument] = []
         statics: list[StaticArgument] = []
         declared = _declared(call)
+        parameters = () if declared is None else declared.parameters.values()
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
@@ -75,7 +76,7 @@ class SignatureReader:
             self._function(call),
             tuple(arguments),
             tuple(statics),
-            _with_defaults(declared),
+            tuple([p.name for p in parameters if p.default is not p.empty]),
             options=_jax.jit_options(call.info),
             context=self._settings(),
             transform="∘".join(call.transforms),
@@ -175,13 +176,6 @@ def _declared(call: _jax.JaxCall) -> inspect.Signature | None:
 def parameter_names(call: _jax.JaxCall, count: int) -> list[str]:
     """Names of the first `count` positional parameters of the called function."""
     return argument_names(_declared(call), count)
-
-
-def _with_defaults(signature: inspect.Signature | None) -> tuple[str, ...]:
-    if signature is None:
-        return ()
-    parameters = signature.parameters.values()
-    return tuple([p.name for p in parameters if p.default is not p.empty])
 
 
 def argument_names(signature: inspect.Signature | None, count: int) -> list[str]:

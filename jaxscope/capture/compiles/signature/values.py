@@ -12,6 +12,7 @@ import threading
 import types
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -166,10 +167,8 @@ def _named(value: Any, ids: ObjectIds) -> tuple[str, int]:
     kind = type(value)
     text = f"{kind.__name__} object"
     if kind.__repr__ is not object.__repr__:
-        try:
+        with suppress(Exception):  # the user's own
             text = repr(value)
-        except Exception:  # the user's own
-            text = f"{kind.__name__} object"
     try:
         return text, hash((kind.__qualname__, hash(value), shortened(text, 200)))
     except Exception:

@@ -1,0 +1,288 @@
+"""One function of a cell in function form: its calls are compiled, where that keeps their meaning.
+
+A call that cannot be compiled with the same meaning runs as plain Python, and a note says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any
+
+from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture.forms.call import FunctionCall
+from jaxscope.capture.forms.reads import RandomState, Reads
+from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
+from jaxscope.capture.forms.side_effects import SideEffectRecorder, texts_noted, types_noted
+from jaxscope.capture.inputs.arguments import copied, holds_tracer
+from jaxscope.capture.options import error_origin
+from jaxscope.capture.options.error_origin import calls_user_code
+from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError, RetracedError
+from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.run.context import Invocation, WrappedCall
+from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.run.program_run import Run, run_alone
+from jaxscope.capture.run.subjects import CallSubject
+
+MOST_PROGRAMS = 4
+"""Programs compiled for one function and the same shapes: more would cost more than they save."""
+
+MOST_TRACES = 16
+"""Traces of one function that serve no other call."""
+
+
+@dataclass(slots=True)
+class CellCalls:
+    """The calls of one run of a cell to its functions."""
+
+    text: CellText
+    settings: Settings
+    namespace: MutableMapping[str, Any]
+    recorder: SideEffectRecorder
+    given: Invocation | None = None
+    """None where nothing is collected."""
+    compiled: list[tuple[CallSubject, WrappedCall, Captured]] = field(
+        default_factory=list[tuple[CallSubject, WrappedCall, Captured]]
+    )
+    """Each program once, with arguments to time it."""
+    calls: int = 0
+    """Calls that ran compiled."""
+    plain: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    """Calls that ran as plain Python, by function and reason."""
+    failures: list[str] = field(default_factory=list[str])
+    """Calls that jaxscope itself failed to compile, each as a sentence."""
+    python: set[str] = field(default_factory=set[str])
+    """Functions that computed nothing with JAX."""
+
+    def add(self, subject: CallSubject, wrapped: WrappedCall, captured: Captured) -> None:
+        """Count a compiled call; its program is kept once."""
+        self.calls += 1
+        if not any(known.entry is captured.entry for *_, known in self.compiled):
+            self.compiled.append((subject, wrapped, captured))
+
+    def failed(self, what: str, error: Exception, instead: str) -> None:
+        """Note a failure of jaxscope."""
+        why = error_origin.reason(error)
+        self.failures.append(f"jaxscope could not {what} this call ({why}), so {instead}.")
+
+
+class Callee:
+    """One function of a cell, whose calls are compiled."""
+
+    def __init__(self, cell: CellCalls, function: Any, inner: FunctionType) -> None:
+        self._cell = cell
+        self._function = function
+        self._name = inner.__name__
+        if self._name == "<lambda>":
+            self._name = f"lambda of line {inner.__code__.co_firstlineno}"
+        self._entries: dict[Any, ReusableCall] = {}
+        self._refused: dict[Any, str] = {}
+        """Reasons by signature, so that a refused call is not traced again."""
+        self._programs: dict[Any, int] = {}
+        self._traces = 0
+        self._why = ""
+        """The reason why no further call is compiled."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._why:
+            return self._plainly(self._why, args, kwargs)
+        given = signature(args, kwargs)
+        if given is not None:
+            if (why := self._refused.get(given.key)) is not None:
+                return self._plainly(why, args, kwargs)
+            entry = self._entries.get(given.key)
+            if entry is not None and entry.holds():
+                try:
+                    value = entry.run(given)
+                    self._cell.calls += 1
+                    return value
+                except RetracedError:
+                    pass
+            self._entries.pop(given.key, None)
+        return self._traced(args, kwargs, given)
+
+    @calls_user_code
+    def _plainly(self, why: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if why:
+            key = (self._name, why)
+            self._cell.plain[key] = self._cell.plain.get(key, 0) + 1
+        return self._function(*args, **kwargs)
+
+    def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], given: Signature | None) -> Any:
+        cell = self._cell
+        call = FunctionCall(self._function, args, kwargs)
+        subject = CallSubject(call, _settings_of(cell.settings, call), cell.namespace)
+        if not cell.settings.composition.is_plain:
+            return self._transformed(subject)
+        assert cell.given is not None
+        try:
+            reads = Reads().from_values({self._name: self._function, **call.arguments()})
+            why = _certain(reads, args, kwargs)
+            random = RandomState(reads.generators)
+            run = Run(subject, _part(cell.given, self._name))
+        except Exception as error:  # nothing of the user's has run
+            cell.failed("compile", error, "it ran as plain Python")
+            return self._plainly("", args, kwargs)
+        if why:
+            return self._plainly(why, args, kwargs)
+        printed = len(cell.recorder.printed), len(cell.recorder.written)
+        out, err = io.StringIO(), io.StringIO()
+        try:
+            wrapped = run.read()
+            with (
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+                texts_noted() as texts,
+                types_noted(list(reads.scopes.values()), subject.original) as types,
+            ):
+                traced = run.trace(wrapped)
+            if types:
+                raise RefusedError(
+                    f"`{types[0]}` of a traced number gives something else than in plain Python."
+                )
+            if texts:
+                raise RefusedError(
+                    f"{texts[0]}: it uses the text of a traced value. Use `jax.debug.print`."
+                )
+            if random.changed():
+                raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
+            captured = None
+            if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
+                captured = self._compiled(run, traced, call)
+        except Exception as error:
+            random.restore()
+            del cell.recorder.printed[printed[0] :], cell.recorder.written[printed[1] :]
+            if error_origin.is_ours(error, cell.text.file):
+                cell.failed("compile", error, "it ran as plain Python")
+                return self._plainly("", args, kwargs)
+            why = _reason(error, cell, subject)
+            if given is not None:
+                self._refused[given.key] = why
+            return self._plainly(why, args, kwargs)
+        sys.stdout.write(out.getvalue())
+        sys.stderr.write(err.getvalue())
+        if captured is None:
+            cell.python.add(self._name)
+            return wrapped.finalize([])
+        kept = _kept(wrapped)
+        results = _results(captured, wrapped)
+        cell.add(subject, kept, captured)
+        made = subject.plain
+        entry = None
+        if given is not None and made is not None and not (out.getvalue() or err.getvalue()):
+            with contextlib.suppress(Exception):  # then the next call is traced again
+                entry = ReusableCall(made, self._function, given, captured)
+        value = wrapped.finalize(results)
+        if given is not None and entry is not None:
+            self._entries[given.key] = entry
+            return value
+        self._traces += 1
+        if self._traces >= MOST_TRACES:
+            self._why = (
+                "each call was traced again, because it prints or reads values that may change."
+            )
+        return value
+
+    def _compiled(self, run: Run, traced: Any, call: FunctionCall) -> Captured:
+        shapes = tuple([str(aval) for aval in traced.traced.jaxpr.in_avals])
+        captured = run.compile(traced)
+        if not captured.reused:
+            made = self._programs[shapes] = self._programs.get(shapes, 0) + 1
+            if made >= MOST_PROGRAMS:
+                self._why = _too_many(call)
+        return captured
+
+    def _transformed(self, subject: CallSubject) -> Any:
+        """A call under transforms: plain Python would mean something else."""
+        cell = self._cell
+        if cell.given is None:
+            return run_alone(subject)
+        run = Run(subject, _part(cell.given, self._name))
+        try:
+            wrapped = run.read()
+            captured = run.compile(run.trace(wrapped))
+            kept = _kept(wrapped)
+            results = _results(captured, wrapped)
+        except Exception as error:
+            if not error_origin.is_ours(error, cell.text.file):
+                raise
+            cell.failed("inspect", error, "JAX ran it alone")
+            return run_alone(subject)
+        cell.add(subject, kept, captured)
+        return wrapped.finalize(results)
+
+
+@calls_user_code
+def _results(captured: Captured, wrapped: WrappedCall) -> Any:
+    args, kwargs = captured.arguments(wrapped.request.args, wrapped.request.kwargs)
+    try:
+        return captured.entry.call(*args, **kwargs)
+    except RetracedError:
+        return captured.entry.compiled(*args, **kwargs)
+
+
+def _kept(wrapped: WrappedCall) -> WrappedCall:
+    """The call with arguments that outlive it, to be timed after the cell."""
+    request = wrapped.request
+    if wrapped.arguments is not None and wrapped.arguments.donated:
+        request = replace(request, args=copied(request.args))
+    return replace(wrapped, request=request, again=True)
+
+
+def _part(given: Invocation, name: str) -> Invocation:
+    """The invocation with the programs of one function of the cell."""
+    programs = given.context.programs
+    part = None if programs is None else programs.part(name)
+    return replace(given, context=replace(given.context, programs=part))
+
+
+def _settings_of(settings: Settings, call: FunctionCall) -> Settings:
+    """The settings with those of the named inputs that this call has."""
+    if not (settings.static or settings.traced or settings.donate):
+        return settings
+    known = call.arguments().keys()
+    return replace(
+        settings,
+        static=tuple([name for name in settings.static if name in known]),
+        traced=tuple([name for name in settings.traced if name in known]),
+        donate=tuple([name for name in settings.donate if name in known]),
+    )
+
+
+def _certain(reads: Reads, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """The reason why a call cannot be compiled, as far as it is known before it runs."""
+    if reads.outside:
+        return f"it uses `{reads.outside}`, which a compiled program cannot do."
+    if reads.iterators:
+        return f"it reads `{reads.iterators[0][0]}`, an iterator, which tracing would advance."
+    # JAX may be unable to sort the keys of a dict.
+    if holds_tracer([*args, *kwargs.values()], is_leaf=lambda value: isinstance(value, dict)):
+        return "it is called while something else is traced."
+    return ""
+
+
+def _reason(error: Exception, cell: CellCalls, subject: CallSubject) -> str:
+    """The error of a trial run as the reason for a note."""
+    if isinstance(error, RefusedError):
+        return str(error).removesuffix(NOTHING_CHANGED).strip()
+    traced = () if subject.plain is None else subject.plain.inputs.traced_names()
+    errors = CellErrors(cell.text, cell.namespace, cell.settings.composition, traced)
+    note = errors.note(error)
+    if note is None:
+        return f"{error_origin.reason(error)}."
+    return note.removeprefix("jaxscope: ").removesuffix(NOTHING_CHANGED).strip()
+
+
+def _too_many(call: FunctionCall) -> str:
+    names = [name for name, value in call.arguments().items() if type(value) is int]
+    if not names:
+        return f"it was compiled {MOST_PROGRAMS} times, for values that are constants in it."
+    return (
+        f"it was compiled {MOST_PROGRAMS} times, once for each value of a static argument. If "
+        f"its shapes do not depend on it, run with `-t {names[0]}`."
+    )
