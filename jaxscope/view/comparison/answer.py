@@ -36,7 +36,8 @@ def answer(record: ComparisonRecord) -> str:
         parts.append(_pair(record, subject, first, early, with_device, whole=False))
     name = sweep.swept(record)
     parts += [
-        f"crossover near {name} = {names.number(_rounded(one.at))}"
+        # Two digits, the precision of a crossover between two sizes.
+        f"crossover near {name} = {names.number(float(f'{one.at:.2g}'))}"
         for one in sweep.crossovers(record, subject)[-1:]
     ]
     parts += _winner(record, last, subject, with_device)
@@ -132,11 +133,6 @@ def _unsure(ratio: Ratio) -> str:
     low, _, high = ends.rstrip(")").partition("–")
     sure = not bracket or low == high
     return f"ratio {middle}" if sure else f"ratio {middle}, from {low} to {high}"
-
-
-def _rounded(value: float) -> float:
-    """Two digits, the precision of a crossover between two sizes."""
-    return float(f"{value:.2g}")
 
 
 def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]:

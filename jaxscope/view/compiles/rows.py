@@ -244,22 +244,16 @@ def fix(compile: Compile) -> str:
 
 def group_table(groups: Sequence[CompileGroup], head: str, most: int = MOST_ROWS) -> Table:
     """The groups of `by_line`, `by_function` or `by_cell`, with their time by stage."""
-    return Table(
-        (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
-        tuple(
-            (
-                group.title,
-                str(group.count),
-                str(group.recompiles) if group.recompiles else "",
-                words.seconds(group.trace_s),
-                words.seconds(group.lower_s),
-                words.seconds(group.compile_s),
-                words.seconds(group.total_s),
-                _names(group),
-            )
-            for group in groups[:most]
-        ),
-        right=(1, 2, 3, 4, 5, 6),
+    return Table.of(
+        groups[:most],
+        ("<", head, lambda group: group.title),
+        (">", "compiles", lambda group: str(group.count)),
+        (">", "again", lambda group: str(group.recompiles or "")),
+        (">", "trace", lambda group: words.seconds(group.trace_s)),
+        (">", "lower", lambda group: words.seconds(group.lower_s)),
+        (">", "XLA", lambda group: words.seconds(group.compile_s)),
+        (">", "total", lambda group: words.seconds(group.total_s)),
+        ("<", "functions", _names),
     )
 
 
