@@ -37,7 +37,7 @@ def listed(known: ProgramSharding) -> str:
     found = Counter(_in_words(collective, known) for collective in known.collectives)
     text = [text if n == 1 else f"{n} × {text}" for text, n in found.most_common(_KINDS)]
     if (more := len(found) - _KINDS) > 0:
-        text.append(f"{words.count(more, 'other kind')}")
+        text.append(words.count(more, "other kind"))
     return f"Kinds: {'; '.join(text)}." if text else ""
 
 

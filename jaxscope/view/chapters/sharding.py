@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from jaxscope import words
 from jaxscope.model import (
     CollectiveOrigin,
@@ -142,10 +144,10 @@ def _values(known: ProgramSharding) -> Table:
 
 def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
     """One picture per sharding, with the names of its values."""
-    found: dict[int, list[ShardedValue]] = {}
+    found = defaultdict[int, list[ShardedValue]](list)
     for value in known.values:
         if value.shape:
-            found.setdefault(value.sharding, []).append(value)
+            found[value.sharding].append(value)
     if not found:
         return ()
     pictures: list[Html] = []

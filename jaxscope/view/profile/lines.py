@@ -93,9 +93,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         bracket = f"{words.seconds(row.low_s)} … {words.seconds(row.high_s)}" if row.shared else ""
         low, high = row.range_s
         spread = "" if math.isnan(low) else f"{words.seconds(low)} … {words.seconds(high)}"
-        inferred = (
-            f"≈ {words.percent(row.approximate_s / row.seconds)}" if row.approximate_s else ""
-        )
+        inferred = words.percent(row.approximate_s / row.seconds) if row.approximate_s else ""
         rows.append(
             (
                 Cell(f"{name}{row.place.line}", place=place),
@@ -105,7 +103,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
                 "small" if share < _SMALL else words.percent(share),
                 bracket,
                 spread if len(profile.sessions) > 1 else "",
-                inferred,
+                f"≈ {inferred}" if inferred else "",
                 line_verdict(row.ops, times, bounds),
                 code(record, place),
             )
