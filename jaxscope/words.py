@@ -108,6 +108,11 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %"
 
 
+def share(part: float | None, whole: float) -> str:
+    """The percentage of a part; empty where the part is unknown or the whole is 0."""
+    return percent(part / whole) if part is not None and whole else ""
+
+
 def spread(share: float) -> str:
     """The half width of an interval: `± 2 %`; empty for a single sample.
 

@@ -8,6 +8,8 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[K] {
   const node = document.createElement(name);
+  // Not one that submits a form of the page around.
+  if (node instanceof HTMLButtonElement) node.type = "button";
   if (className) node.className = className;
   node.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
   return node;
@@ -20,7 +22,6 @@ export function quoted(sentence: string): HTMLElement[] {
 
 export function button(text: string, label: string, pressed: () => void): HTMLButtonElement {
   const node = element("button", "jxs-icon", text);
-  node.type = "button";
   node.title = label;
   node.setAttribute("aria-label", label);
   node.addEventListener("click", pressed);
@@ -35,7 +36,6 @@ export function toggle(
   changed: (on: boolean) => void,
 ): HTMLButtonElement {
   const node = element("button", "jxs-toggle", text);
-  node.type = "button";
   node.title = title;
   node.setAttribute("aria-pressed", String(on));
   node.addEventListener("click", () => {

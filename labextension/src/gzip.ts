@@ -44,3 +44,9 @@ export async function gunzip(
 export async function gunzipJson(bytes: Uint8Array<ArrayBuffer>): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(await gunzip(bytes)));
 }
+
+/** The bytes of a message. Front ends pass a view of a larger, sometimes shared buffer. */
+export function copied(buffer: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
+  if (!ArrayBuffer.isView(buffer)) return new Uint8Array(buffer);
+  return new Uint8Array(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength));
+}

@@ -9,10 +9,18 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
+/** Adds a value to those of its key. */
+export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  cached(map, key, () => []).push(value);
+}
+
+/** The value of a key, made once. */
+export function cached<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 /** The equations of a program, by id and by source line. */
@@ -71,16 +79,14 @@ export class Equations {
 
   /** equation → its defining line: the innermost in a source. */
   homes(source: number): ReadonlyMap<number, number> {
-    let map = this.homeCache.get(source);
-    if (!map) {
-      map = new Map();
+    return cached(this.homeCache, source, () => {
+      const map = new Map<number, number>();
       for (const id of this.byId.keys()) {
         const [place] = this.places(id, source);
         if (place) map.set(id, place.span[0]);
       }
-      this.homeCache.set(source, map);
-    }
-    return map;
+      return map;
+    });
   }
 
   /** line → the first line of the expression that it is part of. */
@@ -116,15 +122,13 @@ export class Equations {
 
   /** source line → equations. */
   byLine(source: number): ReadonlyMap<number, number[]> {
-    let map = this.lineCache.get(source);
-    if (!map) {
-      map = new Map();
+    return cached(this.lineCache, source, () => {
+      const map = new Map<number, number[]>();
       for (const id of this.byId.keys()) {
         for (const line of this.lines(id, source)) push(map, line, id);
       }
-      this.lineCache.set(source, map);
-    }
-    return map;
+      return map;
+    });
   }
 
   /** The equations of the smallest expression around a column of a line. */

@@ -1,7 +1,7 @@
 /** The state of the viewer: report, chosen program and source, available texts, and one selection for all views. */
 
 import { type Absence, type Host, TextAbsent } from "./host";
-import { Anchors, between, Equations } from "./links";
+import { Anchors, between, cached, Equations } from "./links";
 import type {
   InstructionFiguresJson,
   PayloadJson,
@@ -68,8 +68,7 @@ export class ReportModel {
 
   /** Subscribes to a change; returns the unsubscribe function. */
   on(change: Change, callback: () => void): () => void {
-    const known = this.listeners.get(change) ?? new Set();
-    this.listeners.set(change, known);
+    const known = cached(this.listeners, change, () => new Set());
     known.add(callback);
     return () => known.delete(callback);
   }
@@ -93,12 +92,8 @@ export class ReportModel {
 
   get equations(): Equations {
     const key = `${this.program}/${this.callers}`;
-    let found = this.equationCache.get(key);
-    if (!found) {
-      found = new Equations(this.programJson?.equations ?? [], this.callers);
-      this.equationCache.set(key, found);
-    }
-    return found;
+    const equations = () => new Equations(this.programJson?.equations ?? [], this.callers);
+    return cached(this.equationCache, key, equations);
   }
 
   /** Whether a line is also linked to the equations of the functions that it calls. */
@@ -253,12 +248,8 @@ export class ReportModel {
     const text = this.text(kind);
     const stage = "stage" in text ? text.stage : undefined;
     const key = `${this.program}/${kind}/${text.state}`;
-    let found = this.anchorCache.get(key);
-    if (!found) {
-      found = new Anchors(stage?.anchors ?? [], this.programJson?.inexact_why);
-      this.anchorCache.set(key, found);
-    }
-    return found;
+    const inexactWhy = this.programJson?.inexact_why;
+    return cached(this.anchorCache, key, () => new Anchors(stage?.anchors ?? [], inexactWhy));
   }
 
   private keep(key: string, state: TextState): TextState {

@@ -8,7 +8,7 @@ import type { DiffDataJson } from "./schema/report";
 import { tablist } from "./tablist";
 import { themeSwitch } from "./theme";
 import { diffParts } from "./views/diff";
-import { irView } from "./views/ir";
+import { IrView } from "./views/ir";
 import { tabView } from "./views/tab";
 import type { View } from "./views/view";
 
@@ -80,12 +80,8 @@ class Report implements Rendered {
       });
       this.ends.push(stop);
     }
-    if (this.host.name === "page") {
-      const theme = themeSwitch(this.root);
-      top.append(theme.element);
-      this.ends.push(theme.dispose);
-    }
-    const code = irView(model, empty ? shown : []);
+    this.addTheme(top);
+    const code = new IrView(model, empty ? shown : []);
     this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
     const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
@@ -111,14 +107,18 @@ class Report implements Rendered {
     const parts = diffParts({ ...diff, notes: [...diff.notes, ...notes] });
     this.views = parts.map(({ view }) => view);
     const top = head(diff.first, 0);
-    if (this.host.name === "page") {
-      const theme = themeSwitch(this.root);
-      top.append(theme.element);
-      this.ends.push(theme.dispose);
-    }
+    this.addTheme(top);
     const list = tablist(uid(), "Parts of the comparison", parts);
     this.root.replaceChildren(top, list.bar, list.main);
     list.open(0);
+  }
+
+  /** A page has a switch of its own; elsewhere the theme is the host's. */
+  private addTheme(top: HTMLElement): void {
+    if (this.host.name !== "page") return;
+    const theme = themeSwitch(this.root);
+    top.append(theme.element);
+    this.ends.push(theme.dispose);
   }
 
   private fail(error: unknown): void {

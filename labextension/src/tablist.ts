@@ -22,7 +22,6 @@ export function tablist(
   const main = element("div", "jxs-main");
   const tabs = parts.map(({ title, view }, index) => {
     const tab = element("button", "jxs-tab-button", title);
-    tab.type = "button";
     tab.id = `${id}-tab${index}`;
     tab.setAttribute("role", "tab");
     const panel = element("div", "jxs-panel", view.element);

@@ -5,7 +5,6 @@ import { element } from "./dom";
 export function themeSwitch(root: HTMLElement): { element: HTMLElement; dispose: () => void } {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const node = element("button", "jxs-button jxs-theme");
-  node.type = "button";
   node.setAttribute("aria-label", "Change between light and dark");
   const page = document.documentElement;
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);

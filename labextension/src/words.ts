@@ -19,8 +19,14 @@ export function significant(value: number): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-function si(value: number | null | undefined, unit: string): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
+type Figure = number | null | undefined;
+
+function isKnown(value: Figure): value is number {
+  return Number.isFinite(value);
+}
+
+function si(value: Figure, unit: string): string {
+  if (!isKnown(value)) return UNKNOWN;
   let scaled = value;
   let index = 0;
   // 999.6 becomes 1 k, not 1000.
@@ -32,23 +38,23 @@ function si(value: number | null | undefined, unit: string): string {
 }
 
 /** A bare figure for a narrow column: `1.05 M`. */
-export function short(value: number | null | undefined): string {
+export function short(value: Figure): string {
   return si(value, "").trimEnd();
 }
 
 /** `1.2 MFLOP`. */
-export function flops(value: number | null | undefined): string {
+export function flops(value: Figure): string {
   return si(value, "FLOP");
 }
 
 /** `64 kB`. */
-export function size(value: number | null | undefined): string {
+export function size(value: Figure): string {
   return si(value, "B");
 }
 
 /** `12.3 µs`, `42 ms`, `12.4 min`. */
-export function seconds(value: number | null | undefined): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
+export function seconds(value: Figure): string {
+  if (!isKnown(value)) return UNKNOWN;
   if (value === 0) return "0 s";
   const size = Math.abs(value);
   if (size >= 7200) return `${significant(value / 3600)} h`;
@@ -60,8 +66,8 @@ export function seconds(value: number | null | undefined): string {
 }
 
 /** `12 %`; below 10 % with one decimal: `2.4 %`, `< 0.1 %`. */
-export function percent(share: number | null | undefined): string {
-  if (share === null || share === undefined || !Number.isFinite(share)) return UNKNOWN;
+export function percent(share: Figure): string {
+  if (!isKnown(share)) return UNKNOWN;
   const value = share * 100;
   if (value !== 0 && Math.abs(value) < 0.1) return "< 0.1 %";
   return `${Math.abs(value) < 9.95 ? significant(Math.round(value * 10) / 10) : value.toFixed(0)} %`;
@@ -69,12 +75,9 @@ export function percent(share: number | null | undefined): string {
 
 /** `1 line`, `3 lines`, `12 000 lines`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
-  const text = Math.abs(number) >= 10_000 ? grouped(number) : String(number);
+  const digits = String(number);
+  const text = Math.abs(number) >= 10_000 ? digits.replace(/\B(?=(\d{3})+$)/g, " ") : digits;
   return `${text} ${number === 1 ? noun : plural}`;
-}
-
-function grouped(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
 /** `4`, `4 and 5`, `4, 5, 6 and 9 more`. */

@@ -57,13 +57,13 @@ test("around an instruction stands what it reads and what reads it", () => {
 
 test("an opened fusion is its computation, whose parameters are the operands", () => {
   const around = new Neighborhood(SMALL, named(SMALL, "f"));
-  around.open(named(SMALL, "f"));
+  around.toggle(named(SMALL, "f"));
   expect(names(SMALL, around.shown)).toEqual(["a", "b", "m", "n", "p0", "p1", "s"]);
   expect(names(SMALL, around.next(named(SMALL, "p1"), "above"))).toEqual(["b"]);
   expect(names(SMALL, around.next(named(SMALL, "a"), "below"))).toEqual(["p0"]);
   expect(names(SMALL, around.next(named(SMALL, "n"), "above"))).toEqual(["m"]);
   expect(names(SMALL, around.next(named(SMALL, "m"), "below"))).toEqual(["n"]);
-  around.close(named(SMALL, "f"));
+  around.toggle(named(SMALL, "f"));
   expect(names(SMALL, around.shown)).toEqual(["a", "b", "f", "n"]);
 });
 
@@ -78,7 +78,7 @@ test("the bodies of loops are led to and not shown in place", () => {
   const around = new Neighborhood(module, named(module, "loop"));
   const led = around.leadsTo(named(module, "loop")).map((i) => module.computations[i]?.name);
   expect(led).toEqual(["round", "again"]);
-  around.open(named(module, "loop"));
+  around.toggle(named(module, "loop"));
   expect(around.opened.size).toBe(0);
 });
 
@@ -124,7 +124,7 @@ test("boxes, lines and frames say what they are", () => {
       `1 user, line ${line} of the optimized HLO`,
   );
   expect(drawn.lines.map(({ words }) => words)).toEqual(["f32[8]", "f32[8]", "f32[8]"]);
-  around.open(named(SMALL, "f"));
+  around.toggle(named(SMALL, "f"));
   const open = scene(around, figures);
   expect(open.frames.map(({ words }) => words)).toEqual(["fusion f"]);
   expect(open.plan.boxes.filter((box) => box.parent)).toHaveLength(4);
@@ -143,7 +143,7 @@ test("every instruction of a real program can be drawn, each line between two bo
 
 test("a layout puts readers below what they read, inside their frames", () => {
   const around = new Neighborhood(SMALL, named(SMALL, "f"));
-  around.open(named(SMALL, "f"));
+  around.toggle(named(SMALL, "f"));
   const { plan } = scene(around, {});
   const { places, lines } = layout(plan);
   plan.lines.forEach(({ from, to }, i) => {

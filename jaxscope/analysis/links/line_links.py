@@ -22,6 +22,12 @@ def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> L
     return links.get((source, line), _NO_LINK)
 
 
+def all_stage_lines(program: Program, stage: Stage, source: int = 0) -> dict[int, tuple[int, ...]]:
+    """The same for each line of that source that has lines of the stage."""
+    links = sorted(_line_links(_Same(program.equations), _Same(stage.anchors)).items())
+    return {line: link.lines for (index, line), link in links if index == source}
+
+
 def source_lines(program: Program, stage: Stage, line: int, source: int = 0) -> Link:
     """The lines of that source behind a line of the stage."""
     anchor = _stage(stage).anchors.get(line)

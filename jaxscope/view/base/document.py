@@ -6,11 +6,12 @@ Markdown and HTML without depending on the kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Flag, auto
 from typing import TypeVar
 
+from jaxscope import words
 from jaxscope.view.base.html import NOTHING, Html
 from jaxscope.view.base.table import Place, Table
 
@@ -59,6 +60,17 @@ class Beside:
     share: float = 0.0
     """Length of the bar: 1 is the full length."""
     marked: bool = False
+
+
+def with_gaps(shown: Iterable[int], total: int) -> Iterator[int | str]:
+    """The numbers of the shown lines of a text, and a sentence in place of those left out."""
+    previous = 0
+    for number in (*shown, total + 1):
+        if (skipped := number - previous - 1) > 0:
+            yield f"⋮ {words.count(skipped, 'line')} not shown"
+        if number <= total:
+            yield number
+        previous = number
 
 
 @dataclass(frozen=True, slots=True)

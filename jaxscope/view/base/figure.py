@@ -9,16 +9,7 @@ from enum import StrEnum
 
 from jaxscope import words
 
-COLORS = (
-    "#7c78f0",
-    "#d08a2e",
-    "#1f9e91",
-    "#d9538c",
-    "#7a9f2f",
-    "#2f93cf",
-    "#a566e0",
-    "#8c857c",
-)
+COLORS = ("#7c78f0", "#d08a2e", "#1f9e91", "#d9538c", "#7a9f2f", "#2f93cf", "#a566e0", "#8c857c")
 """Colors of series, by index. Contrast of at least 3 with white and with #111."""
 INK = "#797d86"
 """Color of text: contrast of 4 with white and with black."""
@@ -136,7 +127,9 @@ def ticks(low: float, high: float, log: bool = True) -> list[float]:
     """About three to seven round numbers in the range: on a logarithmic axis powers of ten, with
     multiples of 2 and 5 where there would be fewer."""
     if not log:
-        step = _step((high - low) / 4 or abs(high) or 1.0)
+        wanted = (high - low) / 4 or abs(high) or 1.0
+        power = 10.0 ** math.floor(math.log10(wanted))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= wanted * 0.999)
         first = math.ceil(low / step - 1e-9)
         return [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)] or [low]
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -151,12 +144,6 @@ def ticks(low: float, high: float, log: bool = True) -> list[float]:
     if len(found) >= 3:
         return found[:: math.ceil(len(found) / _MOST)]
     return [low, high] if high > low * 1.02 else [math.sqrt(low * high)]
-
-
-def _step(value: float) -> float:
-    """The next round number."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * 0.999)
 
 
 def ends(values: Iterable[float]) -> tuple[float, float]:

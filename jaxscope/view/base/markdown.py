@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from jaxscope.view.base.document import SEPARATOR, Advice, Chapter, CodeBlock, Document, Part, View
+from jaxscope.view.base.document import SEPARATOR, Chapter, CodeBlock, Document, Part, View
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.base.visible import columns, visible
 
@@ -58,15 +58,11 @@ def _part(part: Part) -> Iterator[str]:
     if part.table is not None:
         yield from _table(part.table)
     for advice in part.advice:
-        yield from _advice(advice)
+        where = f"**{escaped(advice.where)}**: " if advice.where else ""
+        yield f"- {where}{escaped(advice.message)}"
+        yield from (f"  {escaped(text)}" for text in (advice.fix, advice.evidence) if text)
     if part.code is not None and part.code.lines:
         yield from _block(part.code.language, list(_code(part.code)))
-
-
-def _advice(advice: Advice) -> Iterator[str]:
-    where = f"**{escaped(advice.where)}**: " if advice.where else ""
-    yield f"- {where}{escaped(advice.message)}"
-    yield from (f"  {escaped(text)}" for text in (advice.fix, advice.evidence) if text)
 
 
 def _code(code: CodeBlock) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxscope.model import Checkpoint, Frame, Record
-from jaxscope.view.base.table import Place
+from jaxscope.view.base.table import Cell, Place
 from jaxscope.view.base.visible import excerpt, split_lines
 
 
@@ -22,6 +22,11 @@ def label(record: Record, place: Place, word: str = "") -> str:
     return f"{record.sources[source].name}:{line}"
 
 
+def linked(record: Record, place: Place, otherwise: str = "") -> Cell:
+    """A cell with the label of a line, which links to it; `otherwise` for None."""
+    return Cell(label(record, place) or otherwise, place=place)
+
+
 def code(record: Record, place: Place, most: int = 80) -> str:
     """The line itself, cut after `most` characters; empty where it is not in the record."""
     if place is None or place[0] >= len(record.sources):
@@ -35,7 +40,8 @@ def function_name(one: Checkpoint) -> str:
     return one.function.rpartition("<locals>.")[2]
 
 
-def function_lines(record: Record, one: Checkpoint) -> str:
-    """`5`, `5–7`, `model.py:5–7`."""
-    first = label(record, (one.source, one.line))
-    return first if one.line == one.end_line else f"{first}–{one.end_line}"
+def function_lines(record: Record, one: Checkpoint) -> Cell:
+    """`5`, `5–7`, `model.py:5–7`, with a link to the first."""
+    place = (one.source, one.line)
+    last = "" if one.line == one.end_line else f"–{one.end_line}"
+    return Cell(label(record, place) + last, place=place)

@@ -106,21 +106,20 @@ class HtmlWriter:
         made = join(
             Html(part.picture) if self.room.pictures else "",
             self.table(part.table) if part.table is not None else "",
-            self.advice(part.advice),
+            self._advice(part.advice),
             part.code.html if part.code is not None else "",
             tag("pre", verbatim("\n".join(part.drawing)), class_="copied") if part.copied else "",
         )
         return join(tag("h4", part.caption), made) if made and part.caption else made
 
-    def advice(self, advice: Iterable[Advice]) -> Html:
-        """Write findings as a list."""
-        items = [tag("li", self._advice(one)) for one in advice]
+    def _advice(self, advice: Iterable[Advice]) -> Html:
+        items = [tag("li", self._finding(one)) for one in advice]
         if (rest := len(items) - self.room.rows) > 0:
             more = f"{words.count(rest, 'more finding')} left out here."
             items[self.room.rows :] = [tag("li", more)]
         return tag("ol", *items, class_="findings") if items else NOTHING
 
-    def _advice(self, one: Advice) -> Html:
+    def _finding(self, one: Advice) -> Html:
         to = self.link(*one.place) if one.place else {}
         where = tag("a" if to else "b", one.where, class_="place", **to)
         return join(
@@ -151,26 +150,22 @@ class HtmlWriter:
         return tag("table", head, tag("tbody", *rows), class_=css.strip())
 
     def _row(self, number: int, kept: list[int], table: Table, spread: bool) -> Html:
-        row, leads = table.rows[number], table.leads(number)
+        row = table.rows[number]
         cells: list[Html] = []
         for i in kept:
-            figure = row[i].removeprefix("≈") if i in table.lines and not table.places else ""
-            to = (0, int(figure)) if figure.isdigit() else leads.get(i)
-            attributes = self.link(*to) if to else {}
-            made = prose(row[i])
-            made = tag("a", made, **attributes) if attributes else made
             said = row[i]
             cell = said if isinstance(said, Cell) else Cell(said)
+            attributes = self.link(*cell.place) if cell.place else {}
+            made = prose(cell)
+            made = tag("a", made, **attributes) if attributes else made
             made = join(made, cell.picture, *_below(cell.below))
             if spread and i not in table.right and made:
                 # JupyterLab right-aligns every cell, and strips all other ways to undo that.
                 made = tag("div", made, align="left")
             name, scope = ("td", "") if cells else ("th", "row")
             value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""
-            side = _side(i, table)
-            cells.append(
-                tag(name, made, scope=scope, class_=cell.tone, align=side, data_value=value)
-            )
+            look = {"scope": scope, "class_": cell.tone, "align": _side(i, table)}
+            cells.append(tag(name, made, **look, data_value=value))
         return tag("tr", *cells, class_="off" if number in table.muted else "")
 
 

@@ -231,9 +231,9 @@ def _series(series: FigureSeries, x: _Scale, y: _Scale, bottom: float) -> Html:
     path = [(x(a), y(b)) for a, b in zip(series.x, series.y, strict=True)]
     parts: list[Html] = []
     if series.low and len(path) > 1:
-        upper = [(x(a), y(b)) for a, b in zip(series.x, series.high, strict=True)]
-        lower = [(x(a), y(b)) for a, b in zip(series.x, series.low, strict=True)]
-        band = _points([*upper, *reversed(lower)])
+        edge = [*zip(series.x, series.high, strict=True)]
+        edge += reversed([*zip(series.x, series.low, strict=True)])
+        band = _points([(x(a), y(b)) for a, b in edge])
         parts.append(tag("polygon", class_=f"{css} band", points=band))
     if series.form in (SeriesForm.LINE, SeriesForm.CURVE):
         parts.append(tag("polyline", class_=f"{css} line", points=_points(path)))

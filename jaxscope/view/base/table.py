@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from jaxscope.view.base.html import NOTHING, Html
 
@@ -11,6 +12,9 @@ Place = tuple[int, int] | None
 """Source and line, the target of a link; None for no link."""
 Tone = Literal["", "faster", "slower", "flag"]
 """Emphasis: an improvement, a regression, or a warning."""
+_Row = TypeVar("_Row")
+Column = tuple[Literal["<", ">"], str, Callable[[_Row], str]]
+"""An alignment, a head, and the text of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Below:
 class Cell(str):
     """The text of a cell, with extras that only some formats show."""
 
-    __slots__ = ("below", "picture", "tone", "value")
+    __slots__ = ("below", "picture", "place", "tone", "value")
 
     tone: Tone
     value: float | None
@@ -38,6 +42,8 @@ class Cell(str):
     below: tuple[Below, ...]
     picture: Html
     """A picture beside the text, in HTML."""
+    place: Place
+    """The target of its link, where the format has links."""
 
     def __new__(
         cls,
@@ -47,9 +53,11 @@ class Cell(str):
         value: float | None = None,
         below: tuple[Below, ...] = (),
         picture: Html = NOTHING,
+        place: Place = None,
     ) -> Cell:
         made = super().__new__(cls, text)
-        made.tone, made.value, made.below, made.picture = tone, value, below, picture
+        made.tone, made.value, made.below = tone, value, below
+        made.picture, made.place = picture, place
         return made
 
 
@@ -60,25 +68,22 @@ class Table:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
-    lines: tuple[int, ...] = ()
-    """Columns whose cells are line numbers of the first source: links where the format has links.
-    """
-    places: tuple[Place, ...] = ()
-    """The targets of the cells in the first column of `lines`, row by row, where they are not just
-    line numbers of the first source."""
     _: KW_ONLY
-    further: tuple[tuple[Place, ...], ...] = ()
-    """The same for the next columns of `lines`, column by column."""
     muted: frozenset[int] = frozenset()
     """Rows shown in gray: nothing was measured."""
     css: str = ""
     """Its class in HTML."""
 
+    @classmethod
+    def of(cls, rows: Iterable[_Row], *columns: Column[_Row], css: str = "") -> Table:
+        """Make a row of each item."""
+        return cls(
+            tuple(head for _, head, _ in columns),
+            tuple(tuple(text(row) for _, _, text in columns) for row in rows),
+            tuple(i for i, (side, _, _) in enumerate(columns) if side == ">"),
+            css=css,
+        )
+
     def filled(self) -> list[int]:
         """Indices of the columns that are not empty."""
         return [i for i in range(len(self.heads)) if any(row[i] for row in self.rows)]
-
-    def leads(self, row: int) -> dict[int, Place]:
-        """The targets of the cells of a row by column; empty without places."""
-        columns = (self.places, *self.further) if self.places else ()
-        return {column: rows[row] for column, rows in zip(self.lines, columns, strict=False)}

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope import words
-from jaxscope.view.base.document import Advice, Beside, Chapter, CodeBlock, Document, Part, View
+from jaxscope.view.base.document import (
+    Advice,
+    Beside,
+    Chapter,
+    CodeBlock,
+    Document,
+    Part,
+    View,
+    with_gaps,
+)
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.base.visible import columns, fitted, visible, wrapped
 
@@ -28,16 +37,13 @@ def text(
     """
     cells = width or shutil.get_terminal_size((100, 24)).columns
     terminal = Terminal(max(40, cells), color)
-    return "\n".join(line.rstrip() for line in _document(document, terminal, full)) + "\n"
-
-
-def _document(document: Document, terminal: Terminal, full: bool) -> Iterator[str]:
-    yield from terminal.wrap(document.first_line, "", "bold")
+    lines = [*terminal.wrap(document.first_line, "", "bold")]
     for note in document.notes:
-        yield from terminal.wrap(note, "  ", "dim")
+        lines += terminal.wrap(note, "  ", "dim")
     for chapter in document.chapters:
         if (View.FULL if full else View.SHORT) in chapter.views:
-            yield from terminal.chapter(chapter, full)
+            lines += terminal.chapter(chapter, full)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _plain(sentence: str) -> str:
@@ -121,12 +127,12 @@ class Terminal:
             room = min(room, max(map(columns, shown.values()), default=0) + 1)
             heads = "".join(f"  {head:>{w}}" for head, w in zip(code.heads, widths, strict=True))
             yield self.paint(" " * (room + edge) + heads, "dim")
-        previous = 0
-        for number, line in shown.items():
-            yield from self._gap(number - previous - 1, edge - 3)
-            previous = number
+        for number in with_gaps(shown, code.total):
+            if isinstance(number, str):
+                yield self.paint(f"{' ' * (edge - 3)} {number}", "dim")
+                continue
             row = code.beside.get(number, Beside())
-            cut = fitted(line, room)
+            cut = fitted(shown[number], room)
             flag = self.paint("!", "yellow") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
             if widths:
@@ -134,11 +140,6 @@ class Terminal:
                 figures = "".join(f"  {w:>{n}}" for w, n in zip(beside_line, widths, strict=True))
                 out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
             yield out + (" " + self.paint(bar(row.share, _BAR), "green") if bars else "")
-        yield from self._gap(code.total - previous, edge - 3)
-
-    def _gap(self, number: int, indent: int) -> Iterator[str]:
-        if number > 0:
-            yield self.paint(f"{' ' * indent} ⋮ {words.count(number, 'line')} not shown", "dim")
 
     def table(self, table: Table) -> Iterator[str]:
         """Write aligned columns; empty ones are left out, and the last is wrapped.

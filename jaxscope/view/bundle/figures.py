@@ -34,16 +34,12 @@ def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> 
     phases = differentiates(program)
     found: list[Json] = []
     for source, figures in enumerate(all_figures(program, sources)):
-        if cell is not None and source == 0:
-            shares = cell_shares(cell)
-        else:
-            shares = line_shares(program, source)
-        lines = sorted(figures.keys() | shares.keys())
-        nothing = LineFigures()
+        of_cell = cell if source == 0 else None
+        shares = line_shares(program, source) if of_cell is None else cell_shares(of_cell)
         found.append(
             {
-                str(line): _line(figures.get(line, nothing), shares.get(line), phases)
-                for line in lines
+                str(line): _line(figures.get(line, LineFigures()), shares.get(line), phases)
+                for line in sorted(figures.keys() | shares.keys())
             }
         )
     return found
@@ -96,7 +92,8 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
     for instruction in real_instructions(module):
         own, share = costs.get(instruction.name), shares.get(instruction.name)
         row: Json = {
-            "shape": _shape(instruction.shape.text),
+            # Without layouts, and cut where a tuple is long.
+            "shape": words.cut(_LAYOUT.sub("", instruction.shape.text), _LONGEST_SHAPE),
             "flops": 0.0 if own is None else finite(own.flops),
             "bytes": 0.0 if own is None else finite(own.bytes_accessed),
             "times": 1.0 if own is None else finite(own.times),
@@ -126,11 +123,6 @@ def finite(number: float | None) -> float | None:
 
 def rounded(share: float) -> float:
     return round(share, 4) if math.isfinite(share) else 0.0
-
-
-def _shape(text: str) -> str:
-    """The shape without layouts, cut where a tuple is long."""
-    return words.cut(_LAYOUT.sub("", text), _LONGEST_SHAPE)
 
 
 def lines_of(text: str) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -85,13 +84,11 @@ class _Made:
     """The parts that do not depend on the limits."""
 
     record: Record
-    report_id: str
     figure_kinds: Mapping[str, tuple[str, ...]]
     lines: list[list[Json]]
     """Figures by program, source and line."""
     lost: list[Json]
     """By program."""
-    _: dataclasses.KW_ONLY
     heads: list[Json]
     """By program, of several."""
 
@@ -110,17 +107,18 @@ def payload(
     identifies the report in requests. `figure_kinds` has the plotly figures available from the
     kernel, by the key of their tab.
     """
-    made = functools.partial(
-        _packed,
-        _Made(
-            record,
-            report_id,
-            figure_kinds or {},
-            [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
-            [figures.lost(program) for program in record.programs],
-            heads=_heads(record),
-        ),
+    parts = _Made(
+        record,
+        figure_kinds or {},
+        [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
+        [figures.lost(program) for program in record.programs],
+        _heads(record),
     )
+    summary = SEPARATOR.join(first_parts(record))
+
+    def made(bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+        return wrapped(summary, report_id, pack(_data(parts, bounds, dropped)))
+
     if cap is None:
         return made(_Bounds(whole=True), frozenset())
     texts = _texts(record)
@@ -183,11 +181,6 @@ def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> froz
     return frozenset(kept)
 
 
-def _packed(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
-    data = _data(made, bounds, dropped)
-    return wrapped(SEPARATOR.join(first_parts(made.record)), made.report_id, pack(data))
-
-
 def wrapped(summary: str, report_id: str, data: str) -> Json:
     """The packed data, with the fields that are read before unpacking."""
     return {
@@ -211,33 +204,26 @@ def pack(data: Json) -> str:
 
 
 def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
-    record, figure_kinds = made.record, made.figure_kinds
+    record, rows = made.record, bounds.room.rows
     carried = _carried(record, bounds)
     carried = dataclasses.replace(carried, notes=(*carried.notes, *_untimed(record)))
-    rows = bounds.room.rows
-    return {
+    found: Json = {
         "record": to_json(_without(carried, dropped)),
         "programs": [
             _figures(made, number, bool(program.equations), dropped)
             for number, program in enumerate(carried.programs)
         ],
-        "tabs": [_drawn(tab, figure_kinds) for tab in tabs(record, bounds.room)] if rows else [],
+        "tabs": tabs(record, bounds.room) if rows else [],
         "findings": findings(record, rows) if rows else "",
         "first": [_cut(part) for part in first_parts(record)],
-        **({} if record.programs else _without_program(record)),
     }
-
-
-def _drawn(tab: Json, figure_kinds: Mapping[str, tuple[str, ...]]) -> Json:
-    kinds = figure_kinds.get(tab["key"])
-    return tab | {"figures": list(kinds)} if kinds else tab
-
-
-def _without_program(record: Record) -> Json:
-    """The reason, and the known times of lines."""
-    found: Json = {"nothing": no_program(record)}
-    if record.profile is not None:
-        found["lines"] = figures.of_cell(record.profile)
+    for tab in found["tabs"]:
+        if kinds := made.figure_kinds.get(tab["key"]):
+            tab["figures"] = list(kinds)
+    if not record.programs:
+        found["nothing"] = no_program(record)
+        if record.profile is not None:
+            found["lines"] = figures.of_cell(record.profile)
     return found
 
 

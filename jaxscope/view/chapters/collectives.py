@@ -15,7 +15,7 @@ from jaxscope.model import (
     ProgramSharding,
     ReshardingReason,
 )
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.chapters import sharding_grid
 
 _KINDS = 4
@@ -37,7 +37,7 @@ def listed(known: ProgramSharding) -> str:
     found = Counter(_in_words(collective, known) for collective in known.collectives)
     text = [text if n == 1 else f"{n} × {text}" for text, n in found.most_common(_KINDS)]
     if (more := len(found) - _KINDS) > 0:
-        text.append(f"{words.count(more, 'other kind')}")
+        text.append(words.count(more, "other kind"))
     return f"Kinds: {'; '.join(text)}." if text else ""
 
 
@@ -49,36 +49,24 @@ def _in_words(collective: Collective, known: ProgramSharding) -> str:
     if not found.groups:
         return text
     if collective.kind is CollectiveKind.COLLECTIVE_PERMUTE:
-        return f"{text}, {_cut(_arrows(found.groups), _GROUPS)}"
-    return f"{text}, devices {_groups(found.groups, pairs=False)}"
+        return f"{text}, {_groups(found.groups, collective.kind, _GROUPS)}"
+    return f"{text}, devices {_groups(found.groups, collective.kind)}"
 
 
 def table(program: Program, known: ProgramSharding) -> Table:
     """Bytes per device, mesh axes and executions of each collective."""
-    home = defining_lines(program)
-    return Table(
-        ("line", "collective", "over", "operand", "result", "sent", "times", "sent per call",
-         "device groups"),
-        tuple(_collective(collective, known, home) for collective in known.collectives),
-        right=(3, 4, 5, 6, 7),
-        lines=(0,),
-    )  # fmt: skip
-
-
-def _collective(
-    collective: Collective, known: ProgramSharding, home: dict[int, int]
-) -> tuple[str, ...]:
-    found = known.device_groups[collective.device_groups]
-    return (
-        _line(collective, home),
-        _kind(collective) + (", asynchronous" if collective.asynchronous else ""),
-        _axes(found),
-        words.size(collective.operand_bytes),
-        words.size(collective.result_bytes),
-        words.size(collective.wire_bytes),
-        ("" if collective.times_known else "≈") + words.significant(collective.times),
-        words.size(collective.sent),
-        _groups(found.groups, pairs=collective.kind is CollectiveKind.COLLECTIVE_PERMUTE),
+    home, devices = defining_lines(program), known.device_groups
+    return Table.of(
+        known.collectives,
+        ("<", "line", lambda c: _line(c, home)),
+        ("<", "collective", lambda c: _kind(c) + (", asynchronous" if c.asynchronous else "")),
+        ("<", "over", lambda c: _axes(devices[c.device_groups])),
+        (">", "operand", lambda c: words.size(c.operand_bytes)),
+        (">", "result", lambda c: words.size(c.result_bytes)),
+        (">", "sent", lambda c: words.size(c.wire_bytes)),
+        (">", "times", lambda c: "≈" * (not c.times_known) + words.significant(c.times)),
+        (">", "sent per call", lambda c: words.size(c.sent)),
+        ("<", "device groups", lambda c: _groups(devices[c.device_groups].groups, c.kind)),
     )
 
 
@@ -96,7 +84,7 @@ def _line(collective: Collective, home: dict[int, int]) -> str:
     line = None if collective.equation is None else home.get(collective.equation)
     if line is None:
         return words.UNKNOWN
-    return str(line) if collective.exact else f"≈{line}"
+    return Cell(str(line) if collective.exact else f"≈{line}", place=(0, line))
 
 
 def _by(collective: Collective) -> str:
@@ -113,19 +101,16 @@ def _operation(primitive: str) -> str:
     return _NAMES.get(primitive, primitive)
 
 
-def _groups(groups: tuple[tuple[int, ...], ...], *, pairs: bool) -> str:
+def _groups(
+    groups: tuple[tuple[int, ...], ...], kind: CollectiveKind, pairs: int = 2 * _GROUPS
+) -> str:
+    """`{0,1} {2,3}`, or at most `pairs` arrows `0→1`; of more groups, the first."""
     if not groups:
         return words.UNKNOWN
-    if pairs:
-        return _cut(_arrows(groups), 2 * _GROUPS)
-    return _cut([sharding_grid.numbers(group) for group in groups], _GROUPS)
-
-
-def _arrows(pairs: tuple[tuple[int, ...], ...]) -> list[str]:
-    return [f"{a}→{b}" for a, b in pairs]
-
-
-def _cut(text: list[str], most: int) -> str:
+    if kind is CollectiveKind.COLLECTIVE_PERMUTE:
+        text, most = [f"{a}→{b}" for a, b in groups], pairs
+    else:
+        text, most = [sharding_grid.numbers(group) for group in groups], _GROUPS
     more = len(text) - most
     return " ".join(text[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -133,20 +118,13 @@ def _cut(text: list[str], most: int) -> str:
 def origins(program: Program, known: ProgramSharding) -> Table:
     """The origin of each collective, as a sentence."""
     home = defining_lines(program)
-    return Table(
-        ("line", "instruction", "HLO line", "by", "reason"),
-        tuple(
-            (
-                _line(collective, home),
-                collective.name,
-                str(collective.line),
-                _by(collective),
-                _reason(collective, known),
-            )
-            for collective in known.collectives
-        ),
-        right=(2,),
-        lines=(0,),
+    return Table.of(
+        known.collectives,
+        ("<", "line", lambda collective: _line(collective, home)),
+        ("<", "instruction", lambda collective: collective.name),
+        (">", "HLO line", lambda collective: str(collective.line)),
+        ("<", "by", _by),
+        ("<", "reason", lambda collective: _reason(collective, known)),
     )
 
 

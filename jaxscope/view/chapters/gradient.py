@@ -30,8 +30,15 @@ from jaxscope.model import (
     ResidualKind,
 )
 from jaxscope.view.base.document import Chapter, Part
-from jaxscope.view.base.places import code, function_lines, function_name, label, place_of
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.places import (
+    code,
+    function_lines,
+    function_name,
+    label,
+    linked,
+    place_of,
+)
+from jaxscope.view.base.table import Column, Table
 from jaxscope.view.profile.lines import direction
 
 _UNDONE = "XLA for the CPU may undo it, outside a `scan`"
@@ -89,7 +96,13 @@ def _lead(
             f"{words.short(found.backward_flops)} to {words.short(found.forward_flops)}{again}."
         )
     if found.checkpoints and found.checkpoints[0].freed_bytes >= _WORTH:
-        yield _advice(found.checkpoints[0], found)
+        one = found.checkpoints[0]
+        share = one.flops / (found.forward_flops + found.backward_flops)
+        yield (
+            f"`jax.checkpoint` on `{function_name(one)}` ({words.significant(one.calls)} calls) "
+            f"would free about {words.size(one.freed_bytes)}, for {words.flops(one.flops)} more "
+            f"(+{words.percent(share)}), estimated."
+        )
 
 
 def _jacobian(jacobian: Jacobian, program: Program) -> str:
@@ -169,79 +182,46 @@ def _saved(
     return text + "."
 
 
-def _advice(one: Checkpoint, found: Gradient) -> str:
-    share = one.flops / (found.forward_flops + found.backward_flops)
-    return (
-        f"`jax.checkpoint` on `{function_name(one)}` ({words.significant(one.calls)} calls) would "
-        f"free about {words.size(one.freed_bytes)}, for {words.flops(one.flops)} more "
-        f"(+{words.percent(share)}), estimated."
-    )
-
-
 def _phases(program: Program) -> Table:
     shares = phase_shares(program)
     total = sum(share.flops or 0 for share in shares.values())
-    return Table(
-        ("phase", "equations", "instructions", "FLOPs", "share"),
-        tuple(
-            (
-                direction(phase) or "not differentiated",
-                str(share.equations),
-                words.UNKNOWN if share.instructions is None else str(share.instructions),
-                words.short(share.flops),
-                words.percent(share.flops / total) if share.flops and total else "",
-            )
-            for phase in Phase
-            if (share := shares.get(phase)) is not None
-        ),
-        right=(1, 2, 3, 4),
+    return Table.of(
+        [(phase, shares[phase]) for phase in Phase if phase in shares],
+        ("<", "phase", lambda row: direction(row[0]) or "not differentiated"),
+        (">", "equations", lambda row: str(row[1].equations)),
+        (">", "instructions", lambda row: _known(row[1].instructions)),
+        (">", "FLOPs", lambda row: words.short(row[1].flops)),
+        (">", "share", lambda row: words.share(row[1].flops or None, total)),
     )
+
+
+def _known(number: int | None) -> str:
+    return words.UNKNOWN if number is None else str(number)
 
 
 def residual_lines(record: Record, program: Program) -> Table:
     """Saved residuals by the line that makes them."""
     rows = residuals_by_line(program)
     total = sum(row.bytes for row in rows)
-    places = tuple((row.source, row.line) for row in rows)
-    return Table(
-        ("line", "values", "size", "share", "code"),
-        tuple(
-            (
-                label(record, place),
-                str(row.values),
-                words.size(row.bytes),
-                words.percent(row.bytes / total) if total else "",
-                f"`{code(record, place)}`",
-            )
-            for row, place in zip(rows, places, strict=True)
-        ),
-        right=(1, 2, 3),
-        lines=(0,),
-        places=places,
+    return Table.of(
+        rows,
+        ("<", "line", lambda row: linked(record, (row.source, row.line))),
+        (">", "values", lambda row: str(row.values)),
+        (">", "size", lambda row: words.size(row.bytes)),
+        (">", "share", lambda row: words.share(row.bytes, total)),
+        ("<", "code", lambda row: f"`{code(record, (row.source, row.line))}`"),
     )
 
 
 def _residuals(record: Record, program: Program) -> Table:
-    rows = equal_residuals(program)
-    made = tuple(place_of(row.made_at) for row in rows)
-    used = tuple(place_of(row.used_at) for row in rows)
-    return Table(
-        ("size", "values", "type", "source", "made at", "read at"),
-        tuple(
-            (
-                words.size(row.bytes),
-                str(row.number),
-                row.residual.aval,
-                _source(row),
-                label(record, made[i]),
-                label(record, used[i]),
-            )
-            for i, row in enumerate(rows)
-        ),
-        right=(0, 1),
-        lines=(4, 5),
-        places=made,
-        further=(used,),
+    return Table.of(
+        equal_residuals(program),
+        (">", "size", lambda row: words.size(row.bytes)),
+        (">", "values", lambda row: str(row.number)),
+        ("<", "type", lambda row: row.residual.aval),
+        ("<", "source", _source),
+        ("<", "made at", lambda row: linked(record, place_of(row.made_at))),
+        ("<", "read at", lambda row: linked(record, place_of(row.used_at))),
     )
 
 
@@ -249,26 +229,18 @@ def _compiled(compiled: Sequence[CompiledResidual], record: Record, program: Pro
     equal: dict[tuple[str, str, str], list[CompiledResidual]] = {}
     for each in compiled:
         equation = program.equations[each.equation]
-        place = label(record, place_of(frame_of(program, each.equation)))
+        place = linked(record, place_of(frame_of(program, each.equation)))
         shape = each.shape.partition("{")[0]
         equal.setdefault((shape, equation.primitive, place), []).append(each)
-    rows = sorted(equal.items(), key=lambda item: -sum(each.bytes for each in item[1]))
-    return Table(
-        ("size", "arrays", "type", "result of", "made at", "first instruction"),
-        tuple(
-            (
-                words.size(sum(each.bytes for each in group)),
-                str(len(group)),
-                shape,
-                f"`{primitive}`",
-                place,
-                f"`{group[0].instruction}`",
-            )
-            for (shape, primitive, place), group in rows
-        ),
-        right=(0, 1),
-        lines=(4,),
-        places=tuple(place_of(frame_of(program, group[0].equation)) for _, group in rows),
+    rows = [(sum(each.bytes for each in group), key, group) for key, group in equal.items()]
+    return Table.of(
+        sorted(rows, key=lambda row: -row[0]),
+        (">", "size", lambda row: words.size(row[0])),
+        (">", "arrays", lambda row: str(len(row[2]))),
+        ("<", "type", lambda row: row[1][0]),
+        ("<", "result of", lambda row: f"`{row[1][1]}`"),
+        ("<", "made at", lambda row: row[1][2]),
+        ("<", "first instruction", lambda row: f"`{row[2][0].instruction}`"),
     )
 
 
@@ -300,45 +272,39 @@ def checkpoint_table(record: Record, program: Program, peak: int | None = None) 
     found = program.gradient
     every = 0.0 if found is None else found.forward_flops + found.backward_flops
     on_cpu = all(device.startswith("cpu") for device in program.devices)
-    checkpoints = () if found is None else found.checkpoints
-    return Table(
-        ("function", "lines", "calls", "frees", "saves instead", "repeats", "of all FLOPs",
-         *(() if peak is None else ("peak after",)), "note"),
-        tuple(
-            (
-                f"`{function_name(one)}`",
-                function_lines(record, one),
-                words.significant(one.calls),
-                words.size(one.freed_bytes),
-                words.size(one.saved_bytes),
-                words.flops(one.flops),
-                words.percent(one.flops / every) if every else "",
-                *(() if peak is None else (words.size(max(peak - one.freed_bytes, 0)),)),
-                _UNDONE if on_cpu and not one.loop else "",
-            )
-            for one in checkpoints
-        ),
-        right=(2, 3, 4, 5, 6, *(() if peak is None else (7,))),
-        lines=(1,),
-        places=tuple((one.source, one.line) for one in checkpoints),
-    )  # fmt: skip
+    after: tuple[Column[Checkpoint], ...] = ()
+    if peak is not None:
+        after = ((">", "peak after", lambda one: words.size(max(peak - one.freed_bytes, 0))),)
+    return Table.of(
+        () if found is None else found.checkpoints,
+        ("<", "function", lambda one: f"`{function_name(one)}`"),
+        ("<", "lines", lambda one: function_lines(record, one)),
+        (">", "calls", lambda one: words.significant(one.calls)),
+        (">", "frees", lambda one: words.size(one.freed_bytes)),
+        (">", "saves instead", lambda one: words.size(one.saved_bytes)),
+        (">", "repeats", lambda one: words.flops(one.flops)),
+        (">", "of all FLOPs", lambda one: words.share(one.flops, every)),
+        *after,
+        ("<", "note", lambda one: _UNDONE if on_cpu and not one.loop else ""),
+    )
 
 
 def modes_verdict(modes: DerivativeModes) -> str:
     """The mode that fits, with the evidence."""
-    names = ("forward", "reverse") if modes.fits == "forward" else ("reverse", "forward")
-    best, worst = (_evidence(modes, name) for name in names)
-    shape = f"{words.count(modes.inputs, 'input number')}, " + (
-        words.count(modes.outputs, "output number")
+    named = (("forward", modes.forward), ("reverse", modes.reverse))
+    timed = all(mode.seconds is not None for _, mode in named)
+    (best, one), (worst, other) = (
+        (
+            name,
+            f"{words.seconds(mode.seconds)} per call"
+            if timed
+            else f"{_products(name, mode)}, {words.flops(mode.flops)}",
+        )
+        for name, mode in (named if modes.fits == "forward" else named[::-1])
     )
-    return f"{names[0].capitalize()} mode fits ({shape}): {best}; {names[1]} mode {worst}."
-
-
-def _evidence(modes: DerivativeModes, name: str) -> str:
-    mode = modes.forward if name == "forward" else modes.reverse
-    if modes.forward.seconds is not None and modes.reverse.seconds is not None:
-        return f"{words.seconds(mode.seconds)} per call"
-    return f"{_products(name, mode)}, {words.flops(mode.flops)}"
+    inputs = words.count(modes.inputs, "input number")
+    outputs = words.count(modes.outputs, "output number")
+    return f"{best.capitalize()} mode fits ({inputs}, {outputs}): {one}; {worst} mode {other}."
 
 
 def _products(name: str, mode: DerivativeMode) -> str:
@@ -347,29 +313,26 @@ def _products(name: str, mode: DerivativeMode) -> str:
 
 def modes_table(modes: DerivativeModes) -> Table:
     """A row for each mode."""
-    return Table(
-        ("mode", "products", "FLOPs", "equations", "per call"),
-        tuple(
-            (
-                name,
-                _products(name, mode),
-                words.short(mode.flops),
-                str(mode.equations),
-                "not timed" if mode.seconds is None else words.seconds(mode.seconds),
-            )
-            for name, mode in (("forward", modes.forward), ("reverse", modes.reverse))
-        ),
-        right=(1, 2, 3, 4),
+    return Table.of(
+        (("forward", modes.forward), ("reverse", modes.reverse)),
+        ("<", "mode", lambda row: row[0]),
+        (">", "products", lambda row: _products(*row)),
+        (">", "FLOPs", lambda row: words.short(row[1].flops)),
+        (">", "equations", lambda row: str(row[1].equations)),
+        (">", "per call", lambda row: _per_call(row[1])),
     )
+
+
+def _per_call(mode: DerivativeMode) -> str:
+    return "not timed" if mode.seconds is None else words.seconds(mode.seconds)
 
 
 def orders_table(modes: DerivativeModes) -> Table:
     """Growth of the program with the order of the derivative."""
-    return Table(
-        ("order", "by", "equations", "FLOPs"),
-        tuple(
-            (str(each.order), each.by, str(each.equations), words.short(each.flops))
-            for each in modes.orders
-        ),
-        right=(0, 2, 3),
+    return Table.of(
+        modes.orders,
+        (">", "order", lambda each: str(each.order)),
+        ("<", "by", lambda each: each.by),
+        (">", "equations", lambda each: str(each.equations)),
+        (">", "FLOPs", lambda each: words.short(each.flops)),
     )

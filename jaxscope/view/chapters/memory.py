@@ -12,7 +12,7 @@ from jaxscope.model.profile import BufferTimeline, SourceLine
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
-from jaxscope.view.base.places import code, function_name, label
+from jaxscope.view.base.places import code, function_name, label, linked
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import checkpoint_table, residual_lines
 from jaxscope.view.profile.hottest import WORTH
@@ -111,45 +111,37 @@ def _savings(program: Program, plan: BufferTimeline, given: tuple[Donation, ...]
 
 
 def _by_line(record: Record, found: BufferTimeline, sums: Counter[Place]) -> Table:
-    rows = sums.most_common()
-    return Table(
-        ("line", "bytes", "share", "code"),
-        tuple(
-            (
-                label(record, line) or "unattributed",
-                words.size(size),
-                words.percent(size / max(found.peak_temp, 1)),
-                code(record, line),
-            )
-            for line, size in rows
-        ),
-        right=(1, 2),
-        lines=(0,),
-        places=tuple(line for line, _ in rows),
+    peak = max(found.peak_temp, 1)
+    return Table.of(
+        sums.most_common(),
+        ("<", "line", lambda row: linked(record, row[0], "unattributed")),
+        (">", "bytes", lambda row: words.size(row[1])),
+        (">", "share", lambda row: words.percent(row[1] / peak)),
+        ("<", "code", lambda row: code(record, row[0])),
     )
 
 
 def _buffers(record: Record, found: BufferTimeline) -> Table:
     shown = found.alive[:_MOST_BUFFERS]
-    places = tuple(_key(alive.inside or alive.place) for alive in shown)
-    rows = tuple(
-        (f"`{alive.instruction}`", words.size(alive.bytes), label(record, at), code(record, at))
-        for alive, at in zip(shown, places, strict=True)
+    return Table.of(
+        [(alive, _key(alive.inside or alive.place)) for alive in shown],
+        ("<", "instruction", lambda row: f"`{row[0].instruction}`"),
+        (">", "bytes", lambda row: words.size(row[0].bytes)),
+        ("<", "line", lambda row: linked(record, row[1])),
+        ("<", "code", lambda row: code(record, row[1])),
     )
-    return Table(("instruction", "bytes", "line", "code"), rows, (1,), (2,), places)
 
 
 def _donations(record: Record, given: tuple[Donation, ...], whole: int) -> Table:
-    given = given[:_MOST_DONATIONS]
-    places = tuple(_key(row.place) for row in given)
     rows: list[tuple[str, ...]] = []
-    for row, place in zip(given, places, strict=True):
+    for row in given[:_MOST_DONATIONS]:
+        place = _key(row.place)
         whole -= row.bytes
         made_at = code(record, place) if place else row.output
         sizes = words.size(row.bytes), words.size(whole)
-        rows.append((f"`{row.input}`", *sizes, label(record, place), made_at))
+        rows.append((f"`{row.input}`", *sizes, linked(record, place), made_at))
     heads = ("donated", "frees", "peak after it and those above", "result made at", "code")
-    return Table(heads, tuple(rows), (1, 2), (3,), places)
+    return Table(heads, tuple(rows), (1, 2))
 
 
 def figure(plan: BufferTimeline) -> Figure:
@@ -157,33 +149,31 @@ def figure(plan: BufferTimeline) -> Figure:
 
     A static picture has the temporaries alone.
     """
-    title = (
-        f"{words.size(plan.static + plan.temp)} at the peak, most temporaries at "
-        f"{plan.peak_at or 'no step'}"
-    )
+    whole, at = words.size(plan.static + plan.temp), plan.peak_at or "no step"
+    title = f"{whole} at the peak, most temporaries at {at}"
     if plan.overallocates:
         alive = words.size(plan.static + plan.peak_temp)
-        whole = words.size(plan.static + plan.temp)
-        title = f"{alive} alive at most, at {plan.peak_at or 'no step'}, of {whole} reserved"
+        title = f"{alive} alive at most, at {at}, of {whole} reserved"
     # The last step is as wide as the others.
     steps = [*plan.steps, *plan.steps[-1:]]
-    names = [step.instruction for step in steps]
+    areas = {
+        "arguments, results, constants": [float(plan.static)] * len(steps),
+        "temporaries": [float(step.live) for step in steps],
+    }
     series = [
         FigureSeries(
             name,
             tuple(map(float, range(len(steps)))),
-            tuple(values),
+            tuple(sizes),
             SeriesForm.AREA,
             color,
-            texts=tuple(f"{one}\n{words.size(v)}" for one, v in zip(names, values, strict=True)),
+            texts=tuple(
+                f"{step.instruction}\n{words.size(size)}"
+                for step, size in zip(steps, sizes, strict=True)
+            ),
             interactive=not color,
         )
-        for color, (name, values) in enumerate(
-            (
-                ("arguments, results, constants", [float(plan.static)] * len(steps)),
-                ("temporaries", [float(step.live) for step in steps]),
-            )
-        )
+        for color, (name, sizes) in enumerate(areas.items())
     ]
     return Figure(
         f"temporaries over the schedule, at most {words.size(plan.peak_temp)} at {plan.peak_at}",
@@ -204,15 +194,9 @@ def _drawing(found: BufferTimeline) -> tuple[str, ...]:
         first = column * len(steps) // columns
         last = max((column + 1) * len(steps) // columns, first + 1)
         heights.append(max(step.live for step in steps[first:last]) / top)
-    lines = [
-        "".join(_block(height * _ROWS - row + 1) for height in heights).rstrip()
-        for row in range(_ROWS, 0, -1)
-    ]
+    lines: list[str] = []
+    for row in range(_ROWS, 0, -1):
+        parts = [height * _ROWS - row + 1 for height in heights]
+        blocks = ("█" if part >= 1 else "▄" if part > 0.25 else " " for part in parts)
+        lines.append("".join(blocks).rstrip())
     return (*lines, "─" * columns)
-
-
-def _block(part: float) -> str:
-    """One character of a column, filled in part."""
-    if part >= 1:
-        return "█"
-    return "▄" if part > 0.25 else " "

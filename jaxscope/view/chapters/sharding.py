@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from jaxscope import words
 from jaxscope.model import (
     CollectiveOrigin,
@@ -30,16 +32,17 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     known = program.sharding
     if known is None:
         return None
-    return Chapter("devices", "Devices", _lead(program, known), _parts(program, known))
-
-
-def _lead(program: Program, known: ProgramSharding) -> tuple[str, ...]:
-    sentences = [_devices(program, known), _memory(program, known), _work(program, known)]
+    lead = [_devices(program, known), _memory(program, known), _work(program, known)]
     if known.unread:
-        sentences.append(f"The collectives are unknown: {known.unread}.")
+        lead.append(f"The collectives are unknown: {known.unread}.")
     else:
-        sentences += [_collectives(known), collectives.listed(known)]
-    return tuple(sentence for sentence in sentences if sentence)
+        lead += [_collectives(known), collectives.listed(known)]
+    parts = [Part("Shardings", _values(known)), *_pictures(known)]
+    if known.collectives:
+        parts.append(Part("Collectives", collectives.table(program, known)))
+        parts.append(Part("Origins of the collectives", collectives.origins(program, known)))
+    parts.append(Part("Memory and work per device", _per_device(program, known)))
+    return Chapter("devices", "Devices", tuple(filter(None, lead)), tuple(parts))
 
 
 def _devices(program: Program, known: ProgramSharding) -> str:
@@ -115,51 +118,36 @@ _ORIGINS = {
 }
 
 
-def _parts(program: Program, known: ProgramSharding) -> tuple[Part, ...]:
-    parts = [Part("Shardings", _values(known)), *_pictures(known)]
-    if known.collectives:
-        parts.append(Part("Collectives", collectives.table(program, known)))
-        parts.append(Part("Origins of the collectives", collectives.origins(program, known)))
-    parts.append(Part("Memory and work per device", _per_device(program, known)))
-    return tuple(parts)
-
-
 def _values(known: ProgramSharding) -> Table:
-    return Table(
-        ("name", "", "type", "sharding", "shard", "shards", "replicas", "total", "per device",
-         "padding"),
-        tuple(_value(value, known) for value in known.values),
-        right=(5, 6, 7, 8),
-    )  # fmt: skip
+    def padding(value: ShardedValue) -> str:
+        added = [(rows, dimension) for dimension, rows in enumerate(value.padding) if rows]
+        return ", ".join(f"{rows} more in dimension {dimension}" for rows, dimension in added)
 
+    def replicas(value: ShardedValue) -> str:
+        sharding = known.shardings[value.sharding]
+        return f"all {known.devices}" if sharding.replicated else str(sharding.replicas)
 
-def _value(value: ShardedValue, known: ProgramSharding) -> tuple[str, ...]:
-    sharding = known.shardings[value.sharding]
-    padding = ", ".join(
-        f"{rows} more in dimension {dimension}"
-        for dimension, rows in enumerate(value.padding)
-        if rows
-    )
-    return (
-        value.name,
-        value.direction,
-        value.aval,
-        sharding.spec,
-        "×".join(map(str, value.shard_shape)) or "scalar",
-        str(sharding.shards),
-        f"all {known.devices}" if sharding.replicated else str(sharding.replicas),
-        words.size(value.bytes),
-        words.size(value.shard_bytes),
-        padding,
+    return Table.of(
+        known.values,
+        ("<", "name", lambda value: value.name),
+        ("<", "", lambda value: value.direction),
+        ("<", "type", lambda value: value.aval),
+        ("<", "sharding", lambda value: known.shardings[value.sharding].spec),
+        ("<", "shard", lambda value: "×".join(map(str, value.shard_shape)) or "scalar"),
+        (">", "shards", lambda value: str(known.shardings[value.sharding].shards)),
+        (">", "replicas", replicas),
+        (">", "total", lambda value: words.size(value.bytes)),
+        (">", "per device", lambda value: words.size(value.shard_bytes)),
+        ("<", "padding", padding),
     )
 
 
 def _pictures(known: ProgramSharding) -> tuple[Part, ...]:
     """One picture per sharding, with the names of its values."""
-    found: dict[int, list[ShardedValue]] = {}
+    found = defaultdict[int, list[ShardedValue]](list)
     for value in known.values:
         if value.shape:
-            found.setdefault(value.sharding, []).append(value)
+            found[value.sharding].append(value)
     if not found:
         return ()
     pictures: list[Html] = []

@@ -131,6 +131,7 @@ def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -
             if cell is None:
                 shapes.append(tag("text", "…", **at))
                 continue
+            short = cell.label if len(cell.label) <= 11 else f"{len(cell.devices)} devices"
             color = min(cell.devices, default=0) // per_color % len(COLORS)
             size = {"width": _CELL_WIDTH - 2, "height": _CELL_HEIGHT - 2, "rx": 3}
             shapes.append(
@@ -138,7 +139,7 @@ def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -
                     "g",
                     tag("title", f"[{cell.span}] on {numbers(cell.devices)}"),
                     tag("rect", x=x, y=y, **size),
-                    tag("text", _short(cell), class_="strong", **at),
+                    tag("text", short, class_="strong", **at),
                     class_=f"shard d{color}",
                 )
             )
@@ -157,10 +158,6 @@ def picture(sharding: Sharding, value: ShardedValue, devices: int, names: str) -
             aria_label=grid.words,
         ),
     )
-
-
-def _short(cell: _Cell) -> str:
-    return cell.label if len(cell.label) <= 11 else f"{len(cell.devices)} devices"
 
 
 def drawing(sharding: Sharding, value: ShardedValue, names: str) -> tuple[str, ...]:

@@ -8,9 +8,17 @@ from enum import StrEnum
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
-from jaxscope.model import BatchAxis, Batching, BatchingResult, Program, Record, Unavailable
+from jaxscope.model import (
+    BatchAxis,
+    BatchedEquation,
+    Batching,
+    BatchingResult,
+    Program,
+    Record,
+    Unavailable,
+)
 from jaxscope.view.base.document import Chapter, Part
-from jaxscope.view.base.places import code, label
+from jaxscope.view.base.places import code, label, linked
 from jaxscope.view.base.table import Place, Table
 from jaxscope.view.chapters.gradient import JACOBIANS, asked_mode
 
@@ -39,7 +47,13 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
         Part("Line by line", _lines(record, program, batching, lines), brief=brief),
     )
-    return Chapter("batching", "Batching", tuple(_lead(program, batching, kind)), parts)
+    lead = [_what(program, batching, kind), _work(batching, kind)]
+    if not batching.exact:
+        lead.append(
+            "Figures with ≈ are inferred from shapes: JAX had traced that `vmap` before, or it is "
+            "inside a transformed loop or jitted function."
+        )
+    return Chapter("batching", "Batching", tuple(filter(None, lead)), parts)
 
 
 class _Kind(StrEnum):
@@ -71,16 +85,6 @@ def _kind(program: Program, batching: Batching) -> _Kind:
 def _sizes(batching: Batching) -> list[int | None]:
     """The sizes of the axes; the Hessian of a scalar has one more, of its one value."""
     return [axis.size for axis in batching.axes if axis.size != 1]
-
-
-def _lead(program: Program, batching: Batching, kind: _Kind) -> list[str]:
-    said = [_what(program, batching, kind), _work(batching, kind)]
-    if not batching.exact:
-        said.append(
-            "Figures with ≈ are inferred from shapes: JAX had traced that `vmap` before, or it is "
-            "inside a transformed loop or jitted function."
-        )
-    return [sentence for sentence in said if sentence]
 
 
 def _what(program: Program, batching: Batching, kind: _Kind) -> str:
@@ -139,9 +143,8 @@ def _is_library(program: Program, batching: Batching, index: int) -> bool:
 
 
 def _examples(axis: BatchAxis) -> str:
-    number = "an unknown number of examples"
-    if axis.size is not None:
-        number = words.count(axis.size, "example")
+    size = axis.size
+    number = "an unknown number of examples" if size is None else words.count(size, "example")
     return f"{number} (`{axis.name}`)" if axis.name else number
 
 
@@ -170,6 +173,7 @@ def _work(batching: Batching, kind: _Kind) -> str:
 
 def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> Table:
     rows: list[tuple[str, ...]] = []
+    home = defining_lines(program)
     for index, axis in enumerate(batching.axes):
         under = [each for each in batching.equations if index in each.under]
         over = [each for each in under if index in each.over]
@@ -179,7 +183,9 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
         if kind is not _Kind.EXAMPLES:
             called = "the Jacobian"
         elif _is_library(program, batching, index):
-            called = _inside_lines(program, [each.equation for each in under])
+            # A library function that calls `vmap`, by the line that calls it.
+            lines = {home[each.equation] for each in under if each.equation in home}
+            called = "a library function" + (f", line {min(lines)}" if len(lines) == 1 else "")
         rows.append(
             (
                 _label(batching, index),
@@ -191,13 +197,6 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
         )
     heads = ("axis", str(kind), "called at", "batched over it", "unbatched over it")
     return Table(heads, tuple(rows), right=(1, 3, 4))
-
-
-def _inside_lines(program: Program, equations: list[int]) -> str:
-    """A library function that calls `vmap`, by the line that calls it."""
-    home = defining_lines(program)
-    lines = sorted({home[equation] for equation in equations if equation in home})
-    return "a library function" + (f", line {lines[0]}" if len(lines) == 1 else "")
 
 
 def _label(batching: Batching, index: int) -> str:
@@ -212,22 +211,25 @@ def _lines(
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
     about = "" if batching.exact else _INFERRED
-    rows = tuple(
-        (
-            label(record, place) or words.UNKNOWN,
-            f"`{text}`" if (text := code(record, place, _CODE)) else "",
-            about + str(len(line.batched)),
-            about + str(len(line.partly)) if line.partly else "",
-            about + str(len(line.unbatched)),
-            words.short(line.flops),
-            words.short(line.loop_flops),
-            _line(line, batching, primitives),
-        )
-        for place, line in lines.items()
+
+    def number(equations: list[BatchedEquation]) -> str:
+        return about + str(len(equations))
+
+    def excerpt(place: Place) -> str:
+        text = code(record, place, _CODE)
+        return f"`{text}`" if text else ""
+
+    return Table.of(
+        lines.items(),
+        ("<", "line", lambda row: linked(record, row[0], words.UNKNOWN)),
+        ("<", "code", lambda row: excerpt(row[0])),
+        (">", "batched", lambda row: number(row[1].batched)),
+        (">", "partly", lambda row: number(row[1].partly) if row[1].partly else ""),
+        (">", "unbatched", lambda row: number(row[1].unbatched)),
+        (">", "FLOPs", lambda row: words.short(row[1].flops)),
+        (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops)),
+        ("<", "batching result", lambda row: _line(row[1], batching, primitives)),
     )
-    heads = ("line", "code", "batched", "partly", "unbatched", "FLOPs", "FLOPs in a loop",
-             "batching result")  # fmt: skip
-    return Table(heads, rows, right=(2, 3, 4, 5, 6), lines=(0,), places=tuple(lines))
 
 
 def _line(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 from jaxscope import words
@@ -36,7 +37,8 @@ def answer(record: ComparisonRecord) -> str:
         parts.append(_pair(record, subject, first, early, with_device, whole=False))
     name = sweep.swept(record)
     parts += [
-        f"crossover near {name} = {names.number(_rounded(one.at))}"
+        # Two digits, the precision of a crossover between two sizes.
+        f"crossover near {name} = {names.number(float(f'{one.at:.2g}'))}"
         for one in sweep.crossovers(record, subject)[-1:]
     ]
     parts += _winner(record, last, subject, with_device)
@@ -72,26 +74,21 @@ def _subject(record: ComparisonRecord) -> Contender | None:
         others = [one for one in more if one.device != first.device]
     compiled = {sweep.contender(row) for row in record.rows if row.is_jitted_jax}
     jitted = [one for one in others if one in compiled]
-    return min(jitted or others, key=lambda one: _largest_time(record, one), default=None)
-
-
-def _largest_time(record: ComparisonRecord, one: Contender) -> float:
-    """The median at the largest size that it was measured at, smaller is better."""
-    rows = [row for row in record.rows if (row.label, row.device) == (one.label, one.device)]
-    samples = next((row.samples for row in reversed(rows) if row.samples), ())
-    return statistics.median(samples) if samples else float("inf")
+    # The medians at the largest sizes that they were measured at.
+    last = {sweep.contender(row): row.samples for row in record.rows if row.samples}
+    known = {one: statistics.median(samples) for one, samples in last.items()}
+    return min(jitted or others, key=lambda one: known.get(one, math.inf), default=None)
 
 
 def _compared(record: ComparisonRecord, subject: Contender) -> list[tuple[Size, Ratio]]:
     """The sizes at which it can be compared with the baseline, smallest first."""
     name = sweep.swept(record)
-    found: list[tuple[Size, Ratio]] = []
-    for size in sorted(record.sizes, key=lambda one: sweep.along(one, name) if name else 0):
-        row = sweep.find(record, subject.label, size, subject.device)
-        ratio = None if row is None else sweep.ratio_of(record, row)
-        if ratio is not None:
-            found.append((size, ratio))
-    return found
+    return [
+        (size, ratio)
+        for size in sorted(record.sizes, key=lambda one: sweep.along(one, name) if name else 0)
+        if (row := sweep.find(record, subject.label, size, subject.device)) is not None
+        and (ratio := sweep.ratio_of(record, row)) is not None
+    ]
 
 
 def _pair(
@@ -132,11 +129,6 @@ def _unsure(ratio: Ratio) -> str:
     low, _, high = ends.rstrip(")").partition("–")
     sure = not bracket or low == high
     return f"ratio {middle}" if sure else f"ratio {middle}, from {low} to {high}"
-
-
-def _rounded(value: float) -> float:
-    """Two digits, the precision of a crossover between two sizes."""
-    return float(f"{value:.2g}")
 
 
 def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]:

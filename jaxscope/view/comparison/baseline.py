@@ -65,18 +65,14 @@ def _is(one: Regression, verdict: RatioVerdict) -> bool:
 
 def table(found: tuple[Regression, ...]) -> Table:
     """One row for each comparison, or for the reason why there is none."""
-    rows = [
-        (
-            names.label(one),
-            one.device,
-            names.size(one.size),
-            names.bare(one.ratio) if one.ratio is not None else "",
-            _said(one),
-        )
-        for one in found
-    ]
-    heads = ("implementation", "device", "size", "now ÷ baseline (95 %)", "verdict")
-    return Table(heads, tuple(rows), right=(3,))
+    return Table.of(
+        found,
+        ("<", "implementation", names.label),
+        ("<", "device", lambda one: one.device),
+        ("<", "size", lambda one: names.size(one.size)),
+        (">", "now ÷ baseline (95 %)", lambda one: names.bare(one.ratio) if one.ratio else ""),
+        ("<", "verdict", _said),
+    )
 
 
 def _said(one: Regression) -> str:

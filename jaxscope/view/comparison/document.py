@@ -51,7 +51,11 @@ def document(
     )
     if not copies:
         return made
-    copied = _copies(made, csv(record))
+    copied = [
+        Chapter("copy", title, parts=(part,), views=View.WEB, folded=True)
+        for title, text in (("As Markdown", markdown(made)), ("As CSV", csv(record)))
+        for part in (Part("", drawing=tuple(text.splitlines()), copied=True),)
+    ]
     return dataclasses.replace(made, chapters=(*chapters, *copied, conditioned))
 
 
@@ -60,12 +64,8 @@ def _answers(record: ComparisonRecord) -> Iterator[Chapter]:
     rows = record.at(sweep.largest(record))
     several = len(record.sizes) > 1
     at = f" at {names.size(rows[0].size)}" if several and rows else ""
-    times = Chapter(
-        "times",
-        f"Time per call{at}",
-        parts=(Part("", tables.times(record, rows), brief=True),),
-        views=View.TEXT | View.HTML,
-    )
+    measured = (Part("", tables.times(record, rows), brief=True),)
+    times = Chapter("times", f"Time per call{at}", parts=measured, views=View.TEXT | View.HTML)
     sizes = Part("", tables.by_size(record), brief=True)
     by_size = Chapter("sizes", "Time per call, by size", parts=(sizes,))
     drawn, inside = tuple(_pictures(record)), ()
@@ -79,12 +79,8 @@ def _answers(record: ComparisonRecord) -> Iterator[Chapter]:
         beside = Part("", tables.costs(record, rows), brief=True)
         before = Part("", tables.preparation(record, rows), brief=True)
         yield Chapter("costs", f"Costs per call{at}", parts=(beside,), views=View.TEXT)
-        yield Chapter(
-            "preparation",
-            f"Compilation, and when it pays off{at}",
-            parts=(before,),
-            views=View.TEXT,
-        )
+        title = f"Compilation, and when it pays off{at}"
+        yield Chapter("preparation", title, parts=(before,), views=View.TEXT)
 
 
 def _pictures(record: ComparisonRecord) -> Iterator[Part]:
@@ -134,12 +130,6 @@ def _to_know(record: ComparisonRecord) -> Iterator[Chapter]:
     )
     if advice:
         yield Chapter("know", "Warnings", parts=(Part("", advice=advice, brief=True),))
-
-
-def _copies(made: Document, table: str) -> Iterator[Chapter]:
-    for title, text in (("As Markdown", markdown(made)), ("As CSV", table)):
-        part = Part("", drawing=tuple(text.splitlines()), copied=True)
-        yield Chapter("copy", title, parts=(part,), views=View.WEB, folded=True)
 
 
 _FORMULA = ("=", "+", "-", "@")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,12 +53,9 @@ def time(record: ComparisonRecord) -> Figure:
         spreads = [stats.spread(row.samples) for row in rows]
         bands = [(spread.median, spread.p10, spread.p90) for spread in spreads]
         made.append(_curve(record, one, [_at(row, name) for row in rows], bands, words.seconds))
-    return _over_sizes(
-        record,
-        f"Time per call against {name}, median with the 10th to 90th percentile",
-        FigureAxis("time per call", words.seconds, log=True),
-        made,
-    )
+    alternative = f"Time per call against {name}, median with the 10th to 90th percentile"
+    y = FigureAxis("time per call", words.seconds, log=True)
+    return _over_sizes(record, alternative, y, made)
 
 
 def ratio(record: ComparisonRecord) -> Figure:
@@ -71,15 +69,14 @@ def ratio(record: ComparisonRecord) -> Figure:
         if known:
             bands = [(ratio.estimate, ratio.low, ratio.high) for _, ratio in known]
             made.append(_curve(record, one, [at for at, _ in known], bands, words.significant))
-        marks += _crossings(record, one)
-    return _over_sizes(
-        record,
-        f"Time over that of {base} against {name}; below 1 is faster",
-        FigureAxis(f"ratio to {brief(base)}, below 1 is faster", log=True),
-        made,
-        tuple(marks),
-        level=1.0,
-    )
+        # With the name where several implementations may cross the baseline.
+        who = f"{contender(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
+        for cross in sweep.crossovers(record, one):
+            text = f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}"
+            marks.append(FigureMark(cross.at, text))
+    alternative = f"Time over that of {base} against {name}; below 1 is faster"
+    y = FigureAxis(f"ratio to {brief(base)}, below 1 is faster", log=True)
+    return _over_sizes(record, alternative, y, made, tuple(marks), level=1.0)
 
 
 def _over_sizes(
@@ -107,16 +104,8 @@ def break_even(record: ComparisonRecord) -> Figure:
             texts = tuple(
                 f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
             )
-            made.append(
-                FigureSeries(
-                    contender(record, row),
-                    counts,
-                    times,
-                    SeriesForm.CURVE,
-                    _color(record, row),
-                    texts=texts,
-                )
-            )
+            name, color = contender(record, row), _color(record, row)
+            made.append(FigureSeries(name, counts, times, SeriesForm.CURVE, color, texts=texts))
     at = f" at {names.size(size)}" if size else ""
     return Figure(
         "Seconds of all calls together against the number of calls, including compilation",
@@ -161,12 +150,12 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
     """FLOP/s against FLOPs per byte, under the peaks of the devices."""
     # Of a sweep, which way it goes; more names would be on each other.
     ends = (record.sizes[0], record.sizes[-1]) if len(record.sizes) > 1 else ()
-    points: dict[Contender, list[tuple[ComparisonRow, float, float]]] = {}
+    points = collections.defaultdict[Contender, list[tuple[ComparisonRow, float, float]]](list)
     for row in record.rows:
         cost = row.cost
         if row.measured and isinstance(cost, Cost) and cost.intensity and cost.flops:
             rate = cost.flops / statistics.median(row.samples)
-            points.setdefault(sweep.contender(row), []).append((row, cost.intensity, rate))
+            points[sweep.contender(row)].append((row, cost.intensity, rate))
     made = [
         FigureSeries(
             contender(record, found[0][0]),
@@ -187,13 +176,8 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
     for device, flops, moved in roofs if made else ():
         name = f"{device}: {words.flop_rate(flops)}, {words.byte_rate(moved)}"
         made.append(roof(name, xs, (flops, moved)))
-    return Figure(
-        "FLOP/s of each implementation against FLOPs per byte",
-        INTENSITY,
-        RATE,
-        tuple(made),
-        title=answer(record),
-    )
+    alternative = "FLOP/s of each implementation against FLOPs per byte"
+    return Figure(alternative, INTENSITY, RATE, tuple(made), title=answer(record))
 
 
 KINDS: Mapping[str, Callable[[ComparisonRecord], Figure]] = {
@@ -261,16 +245,6 @@ def _curve(
     return FigureSeries(
         label, tuple(xs), middle, SeriesForm.LINE, color, low=low, high=high, texts=texts
     )
-
-
-def _crossings(record: ComparisonRecord, one: Contender) -> list[FigureMark]:
-    """Crossovers with the baseline, with the name where several implementations may have some."""
-    name = sweep.swept(record)
-    who = f"{contender(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
-    return [
-        FigureMark(cross.at, f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}")
-        for cross in sweep.crossovers(record, one)
-    ]
 
 
 def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> list[FigureMark]:

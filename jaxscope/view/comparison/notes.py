@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from jaxscope import words
@@ -13,6 +13,8 @@ from jaxscope.model.stage import Unavailable
 
 _UNREQUESTED = "not checked"
 """The reason of a check that was not requested."""
+_Said = tuple[str, str, ComparisonRow | None]
+"""A code, its text, and the row that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,15 @@ class Sentence:
 
 def sentences(record: ComparisonRecord) -> tuple[Sentence, ...]:
     """Failures first, then reasons for unclear verdicts, then warnings, without repetition."""
-    return (*_merged(_failures(record), record), *_merged(_all(record), record))
+    failures = (
+        ("stopped" if row.measured else "not run", names.failure(row), row)
+        for row in record.rows
+        if row.failure
+    )
+    return (*_merged(failures, record), *_merged(_warnings(record), record))
 
 
-def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | None]]:
+def _warnings(record: ComparisonRecord) -> Iterator[_Said]:
     said = {doubt.text: doubt.code for doubt in record.warnings}
     for row in record.rows:
         ratio = sweep.ratio_of(record, row)
@@ -46,15 +53,7 @@ def _all(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | N
             yield doubt.code, doubt.text, row
 
 
-def _failures(record: ComparisonRecord) -> Iterator[tuple[str, str, ComparisonRow | None]]:
-    for row in record.rows:
-        if row.failure:
-            yield "stopped" if row.measured else "not run", names.failure(row), row
-
-
-def _merged(
-    found: Iterator[tuple[str, str, ComparisonRow | None]], record: ComparisonRecord
-) -> Iterator[Sentence]:
+def _merged(found: Iterable[_Said], record: ComparisonRecord) -> Iterator[Sentence]:
     """Merge sentences that differ only in their figures, with their subjects.
 
     The figures shown are the largest, with the number of sentences. Figures that are not measured
@@ -62,8 +61,12 @@ def _merged(
     """
     groups: dict[tuple[str, str, str], list[tuple[str, ComparisonRow | None]]] = {}
     for code, text, row in found:
-        whose = "" if row is None or _measures(code) else names.contender(row, True)
-        groups.setdefault((code, _shape(text), whose), []).append((text, row))
+        # Times and shares can be compared between implementations.
+        measured = code.startswith("J3") or code == "unclear"
+        whose = "" if row is None or measured else names.contender(row, True)
+        # Line numbers of the cell stay.
+        shape = re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
+        groups.setdefault((code, shape, whose), []).append((text, row))
     said: dict[tuple[str, str], list[ComparisonRow]] = {}
     for (code, _, _), members in groups.items():
         text = max((text for text, _ in members), key=_largest)
@@ -75,21 +78,18 @@ def _merged(
         yield Sentence(_about(rows, record), text, code)
 
 
-def _measures(code: str) -> bool:
-    """Whether the figures of this code are times and shares, comparable between implementations."""
-    return code.startswith("J3") or code == "unclear"
-
-
 def _about(rows: list[ComparisonRow], record: ComparisonRecord) -> str:
     """`NumPy, JAX jit at n = 64, 128`."""
-    with_device = sweep.several_devices(record)
+    with_device, name = sweep.several_devices(record), sweep.swept(record)
     sizes: dict[str, list[str]] = {}
     for row in rows:
-        sizes.setdefault(names.contender(row, with_device), []).append(_brief_size(row, record))
+        at = names.number(sweep.along(row.size, name)) if name else names.size(row.size)
+        sizes.setdefault(names.contender(row, with_device), []).append(at)
     if len(record.sizes) < 2:
         return ", ".join(sizes)
+    prefix = f"{name} = " if name else ""
     parts = [
-        who if len(at) == len(record.sizes) else f"{who} at {_name(record)}{', '.join(at)}"
+        who if len(at) == len(record.sizes) else f"{who} at {prefix}{', '.join(at)}"
         for who, at in sizes.items()
     ]
     return "; ".join(parts)
@@ -99,21 +99,6 @@ def _largest(text: str) -> tuple[float, ...]:
     """The largest number first, then the others in their order."""
     numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
     return (max(numbers, default=0.0), *numbers)
-
-
-def _shape(text: str) -> str:
-    """The text without its figures; line numbers of the cell stay."""
-    return re.sub(r"(?<!line )(?<![\w.])[-+]?\d[\d.,e+-]*", "#", text)
-
-
-def _brief_size(row: ComparisonRow, record: ComparisonRecord) -> str:
-    name = sweep.swept(record)
-    return names.number(sweep.along(row.size, name)) if name else names.size(row.size)
-
-
-def _name(record: ComparisonRecord) -> str:
-    name = sweep.swept(record)
-    return f"{name} = " if name else ""
 
 
 def conditions(record: ComparisonRecord) -> str:

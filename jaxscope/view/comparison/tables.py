@@ -157,8 +157,7 @@ def _ratio(record: ComparisonRecord, row: ComparisonRow) -> str:
 
 
 def _estimate(record: ComparisonRecord, row: ComparisonRow) -> float | None:
-    ratio = sweep.ratio_of(record, row)
-    return None if ratio is None else ratio.estimate
+    return getattr(sweep.ratio_of(record, row), "estimate", None)
 
 
 def _verdict(record: ComparisonRecord, row: ComparisonRow) -> str:

@@ -7,23 +7,10 @@ from collections.abc import Sequence
 from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, by_cell, by_function
 from jaxscope.model.compile_log import Log
-from jaxscope.view.base.document import (
-    SEPARATOR,
-    Chapter,
-    Document,
-    Part,
-    View,
-)
+from jaxscope.view.base.document import SEPARATOR, Chapter, Document, Part, View
 from jaxscope.view.base.svg import small_bar
 from jaxscope.view.base.table import Below, Cell, Table
-from jaxscope.view.compiles.rows import (
-    MOST_ROWS,
-    OPERATIONS,
-    LogRow,
-    first_line,
-    group_table,
-    rows,
-)
+from jaxscope.view.compiles.rows import MOST_ROWS, OPERATIONS, LogRow, first_line, group_table, rows
 
 
 def document(log: Log, most: int = MOST_ROWS) -> Document:
@@ -79,16 +66,12 @@ def _row(row: LogRow, slowest: float) -> tuple[str, ...]:
     what = row.what if row.what == OPERATIONS else f"`{row.what}`"
     mark = "failed" if row.failed else "again" if row.again else ""
     callers = f"called from {' ← '.join(row.callers)}" if row.callers else ""
-    below = (
-        Below(row.text, "line"),
-        Below(callers, "aside"),
-        Below(row.fix, "fix"),
-        Below(row.disk_cache),
-    )
+    below = Below(row.text, "line"), Below(callers, "aside"), Below(row.fix, "fix")
+    below = tuple(one for one in (*below, Below(row.disk_cache)) if one.text)
     return (
         row.place,
         Cell(f"{what} {row.times}".rstrip(), below=(Below(mark, "aside"),) if mark else ()),
         words.seconds(row.seconds),
         Cell("", picture=small_bar(stages, words.seconds, slowest)),
-        Cell(row.why, "flag" if mark else "", below=tuple(one for one in below if one.text)),
+        Cell(row.why, "flag" if mark else "", below=below),
     )

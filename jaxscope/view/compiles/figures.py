@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -26,15 +27,10 @@ def figures(log: Log) -> tuple[Figure, Figure]:
     names = FigureAxis(names=tuple(brief(group.title) for group in groups))
     x = FigureAxis("", words.seconds, unit="s")
     stages = tuple(_stages(groups))
+    points, title = tuple(_points(groups, log)), "start time; larger dots took longer"
     return (
         Figure("seconds by stage", x, names, stages, title="seconds by stage"),
-        Figure(
-            "when",
-            x,
-            names,
-            tuple(_points(groups, log)),
-            title="start time; larger dots took longer",
-        ),
+        Figure("when", x, names, points, title=title),
     )
 
 
@@ -84,9 +80,9 @@ def _of_group(
     if not together:
         return [(_at(c, begun), c.total_s, _words(c, log)) for c in chosen]
     width = max(max(_at(compile, begun) for compile in log.compiles) / _BINS, 1e-9)
-    bins: dict[int, list[Compile]] = {}
+    bins = defaultdict[int, list[Compile]](list)
     for compile in chosen:
-        bins.setdefault(int(_at(compile, begun) / width), []).append(compile)
+        bins[int(_at(compile, begun) / width)].append(compile)
     found: list[tuple[float, float, str]] = []
     for number, members in bins.items():
         seconds = sum(compile.total_s for compile in members)

@@ -244,22 +244,16 @@ def fix(compile: Compile) -> str:
 
 def group_table(groups: Sequence[CompileGroup], head: str, most: int = MOST_ROWS) -> Table:
     """The groups of `by_line`, `by_function` or `by_cell`, with their time by stage."""
-    return Table(
-        (head, "compiles", "again", "trace", "lower", "XLA", "total", "functions"),
-        tuple(
-            (
-                group.title,
-                str(group.count),
-                str(group.recompiles) if group.recompiles else "",
-                words.seconds(group.trace_s),
-                words.seconds(group.lower_s),
-                words.seconds(group.compile_s),
-                words.seconds(group.total_s),
-                _names(group),
-            )
-            for group in groups[:most]
-        ),
-        right=(1, 2, 3, 4, 5, 6),
+    return Table.of(
+        groups[:most],
+        ("<", head, lambda group: group.title),
+        (">", "compiles", lambda group: str(group.count)),
+        (">", "again", lambda group: str(group.recompiles or "")),
+        (">", "trace", lambda group: words.seconds(group.trace_s)),
+        (">", "lower", lambda group: words.seconds(group.lower_s)),
+        (">", "XLA", lambda group: words.seconds(group.compile_s)),
+        (">", "total", lambda group: words.seconds(group.total_s)),
+        ("<", "functions", _names),
     )
 
 
@@ -273,18 +267,16 @@ def _names(group: CompileGroup) -> str:
 def footer(log: Log) -> str:
     """The text under a cell: the first line, and the worst recompilation with its fix."""
     # A notebook breaks longer lines anywhere, even inside words.
-    first, *rest = wrapped(f"jaxscope: {visible(first_line(log))}", _FOOTER)
-    lines = [first, *(f"  {more}" for more in rest)]
+    lines = _indented(f"jaxscope: {first_line(log)}", _FOOTER, "", "  ")
     worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
     if worst is None or not worst.again:
         return "\n".join(lines)
     where = f" at {worst.place}" if worst.place else ""
     times = f" {worst.times}" if worst.times else ""
-    text = f"{worst.what}{times}{where}: {worst.why}".replace("`", "")
-    lines += [f"  {part}" for part in wrapped(visible(text), _FOOTER - 2)]
+    text = f"{worst.what}{times}{where}: {worst.why}"
+    lines += _indented(text.replace("`", ""), _FOOTER - 2, "  ", "  ")
     if worst.fix:
-        fix = wrapped(visible(worst.fix.replace("`", "")), _FOOTER - 4)
-        lines += [f"  {'  ' if number else '→ '}{part}" for number, part in enumerate(fix)]
+        lines += _indented(worst.fix.replace("`", ""), _FOOTER - 4, "  → ", "    ")
     return "\n".join(lines)
 
 
@@ -296,13 +288,14 @@ def plain_rows(log: Log, most: int, width: int = 88) -> list[str]:
         where = f" at {row.place}" if row.place else ""
         times = f" {row.times}" if row.times else ""
         head = f"{number}. {row.what}{times}{where}, {words.seconds(row.seconds)}: "
-        lines += _indented(wrapped(visible(head + row.why), width - 5), "  ", "     ")
+        lines += _indented(head + row.why, width - 5, "  ", "     ")
         if row.text:
             lines.append(f"       {visible(row.text)[: width - 7]}")
         if row.fix:
-            lines += _indented(wrapped(visible(row.fix), width - 7), "     → ", "       ")
+            lines += _indented(row.fix, width - 7, "     → ", "       ")
     return [*lines, found.left_out] if found.left_out else lines
 
 
-def _indented(lines: list[str], first: str, others: str) -> list[str]:
-    return [(others if number else first) + line for number, line in enumerate(lines)]
+def _indented(text: str, width: int, first: str, others: str) -> list[str]:
+    lines = enumerate(wrapped(visible(text), width))
+    return [(others if number else first) + line for number, line in lines]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jaxscope import words
-from jaxscope.model import Finding
 from jaxscope.model.report_diff import (
     ChangeKind,
     DiffRecord,
@@ -62,7 +61,9 @@ def _program(
     if first:
         yield from _common(record, most)
     if program.values:
-        yield Chapter("values", f"Inputs and outputs{suffix}", (), (_values(program),))
+        values = tuple((v.role, v.name, str(v.kind), v.old, v.new) for v in program.values)
+        table = Table(("", "name", "", "before", "after"), values)
+        yield Chapter("values", f"Inputs and outputs{suffix}", (), (Part("", table, brief=True),))
     if program.line_times:
         yield Chapter("lines", f"Time by line{suffix}", (), (_line_times(program),))
     shown = shown_stage(program) if first else None
@@ -71,17 +72,15 @@ def _program(
 
 
 def _figures(program: ProgramDiff) -> Part:
-    rows = tuple(
-        (
-            q.name,
-            summary.figure(q, q.before),
-            summary.figure(q, q.after),
-            summary.change(q),
-            summary.verdict(q) or q.note,
-        )
-        for q in program.quantities
+    table = Table.of(
+        program.quantities,
+        ("<", "", lambda q: q.name),
+        (">", "before", lambda q: summary.figure(q, q.before)),
+        (">", "after", lambda q: summary.figure(q, q.after)),
+        (">", "change", summary.change),
+        ("<", "", lambda q: summary.verdict(q) or q.note),
     )
-    return Part("", Table(("", "before", "after", "change", ""), rows, (1, 2, 3)), brief=True)
+    return Part("", table, brief=True)
 
 
 def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
@@ -92,9 +91,10 @@ def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
         yield Chapter("source", f"Source: {diff.name}", lead, (part,))
     if record.findings_gone or record.findings_new:
         advice = tuple(
-            Advice(word, _told(f), f.fix if word == "new" else "")
+            Advice(word, f"{'' if f.line is None else f'line {f.line}: '}{f.message}", fix)
             for word, found in (("gone", record.findings_gone), ("new", record.findings_new))
             for f in found
+            for fix in (f.fix if word == "new" else "",)
         )
         yield Chapter("findings", "Findings", (), (Part("", advice=advice, brief=True),))
     if record.environment:
@@ -103,30 +103,18 @@ def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
         yield Chapter("environment", "Environment", lead, (Part("", table, brief=True),))
 
 
-def _told(finding: Finding) -> str:
-    return finding.message if finding.line is None else f"line {finding.line}: {finding.message}"
-
-
-def _values(program: ProgramDiff) -> Part:
-    rows = tuple((v.role, v.name, str(v.kind), v.old, v.new) for v in program.values)
-    return Part("", Table(("", "name", "", "before", "after"), rows), brief=True)
-
-
 def _line_times(program: ProgramDiff) -> Part:
-    rows = tuple(
-        (
-            str(c.after_line or f"was {c.before_line}"),
-            c.phase,
-            summary.figure(c.seconds, c.seconds.before),
-            summary.figure(c.seconds, c.seconds.after),
-            summary.change(c.seconds),
-            summary.verdict(c.seconds),
-            c.code,
-        )
-        for c in program.line_times
+    table = Table.of(
+        program.line_times,
+        (">", "line", lambda c: str(c.after_line or f"was {c.before_line}")),
+        ("<", "phase", lambda c: c.phase),
+        (">", "before", lambda c: summary.figure(c.seconds, c.seconds.before)),
+        (">", "after", lambda c: summary.figure(c.seconds, c.seconds.after)),
+        (">", "change", lambda c: summary.change(c.seconds)),
+        ("<", "", lambda c: summary.verdict(c.seconds)),
+        ("<", "code", lambda c: c.code),
     )
-    heads = ("line", "phase", "before", "after", "change", "", "code")
-    return Part("", Table(heads, rows, (0, 2, 3, 4)), brief=True)
+    return Part("", table, brief=True)
 
 
 def stage_title(stage: StageDiff, suffix: str = "") -> str:

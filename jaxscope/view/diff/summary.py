@@ -56,15 +56,15 @@ def _time(program: ProgramDiff) -> Iterator[str]:
 
 
 def _work(program: ProgramDiff) -> Iterator[str]:
-    for name, label in (("FLOPs", ""), ("bytes accessed", ""), ("peak memory", "peak memory ")):
-        found = _named(program, name)
-        if found is None or found.before is None or found.after is None:
-            continue
-        if found.before != found.after:
-            before, after = (figure(found, v) for v in (found.before, found.after))
-            accessed = " accessed" if name == "bytes accessed" else ""
-            extra = change(found)
-            yield f"{label}{before} → {after}{accessed}{f' ({extra})' if extra else ''}"
+    for name, before, after in (
+        ("FLOPs", "", ""),
+        ("bytes accessed", "", " accessed"),
+        ("peak memory", "peak memory ", ""),
+    ):
+        q = _named(program, name)
+        if q is not None and None not in (q.before, q.after) and q.before != q.after:
+            extra = f" ({change(q)})" if change(q) else ""
+            yield f"{before}{figure(q, q.before)} → {figure(q, q.after)}{after}{extra}"
 
 
 def _structure(program: ProgramDiff) -> Iterator[str]:
@@ -74,15 +74,11 @@ def _structure(program: ProgramDiff) -> Iterator[str]:
         yield "no texts to compare"
     elif all(stage.same for stage in compared) and len(compared) == len(program.stages):
         yield "the same program"
+    elif last.same:
+        yield f"{last.kind.label}: the same"
     else:
-        yield f"{last.kind.label}: {_lines(last)}"
-
-
-def _lines(stage: StageDiff) -> str:
-    if stage.same:
-        return "the same"
-    total = sum(len(group.changes) for group in stage.groups)
-    return f"{counts(stage)} {'line' if total == 1 else 'lines'}"
+        total = sum(len(group.changes) for group in last.groups)
+        yield f"{last.kind.label}: {counts(last)} {'line' if total == 1 else 'lines'}"
 
 
 def _rest(record: DiffRecord) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxscope import words
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.model import Record
-from jaxscope.model.profile import CellLine, CellProfile, LiveArrays
+from jaxscope.model.profile import CellProfile, LiveArrays
 from jaxscope.view.base.document import Beside, Chapter, Part
 from jaxscope.view.base.places import code
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Place, Table
 from jaxscope.view.profile.heat import heat
 from jaxscope.view.profile.hottest import busiest_line, hottest_line
 from jaxscope.view.profile.icicle import svg, tree
@@ -32,16 +34,21 @@ def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
     if not found.live:
         return ()
 
-    def row(live: LiveArrays) -> tuple[str, ...]:
-        size = words.size(live.bytes)
-        if live.source is None:
-            return ("unattributed", str(live.count), size, "")
-        where = f"{record.sources[live.source].name} line {live.line}"
-        return (where, str(live.count), size, code(record, (live.source, live.line)))
+    def place(live: LiveArrays) -> Place:
+        return None if live.source is None else (live.source, live.line)
 
-    heads = ("created at", "arrays", "bytes", "code")
-    places = tuple(None if one.source is None else (one.source, one.line) for one in found.live)
-    table = Table(heads, tuple(map(row, found.live)), (1, 2), (0,), places)
+    def where(live: LiveArrays) -> str:
+        if live.source is None:
+            return "unattributed"
+        return Cell(f"{record.sources[live.source].name} line {live.line}", place=place(live))
+
+    table = Table.of(
+        found.live,
+        ("<", "created at", where),
+        (">", "arrays", lambda live: str(live.count)),
+        (">", "bytes", lambda live: words.size(live.bytes)),
+        ("<", "code", lambda live: code(record, place(live))),
+    )
     return (Part("Arrays alive after the cell, by the line that created them", table),)
 
 
@@ -77,19 +84,14 @@ def _first(record: Record, found: CellProfile) -> str:
             f"{words.seconds(row.host_s)} on it)"
         )
     share = words.percent(min(row.host_s / found.wall_s, 1.0))
+    started = ""
+    if row.runs:  # without device time, their work counts at a def
+        work = f", {words.seconds(row.device_s)} of work" if row.device_s else ""
+        started = f" ({words.count(row.runs, 'program')} started{work})"
     return (
         f"Python spent {words.seconds(min(row.host_s, found.wall_s))} of "
-        f"{words.seconds(found.wall_s)} on line {row.line} ({share}): `{text}`{_dispatched(row)}"
+        f"{words.seconds(found.wall_s)} on line {row.line} ({share}): `{text}`{started}"
     )
-
-
-def _dispatched(row: CellLine) -> str:
-    if not row.runs:
-        return ""
-    work = (
-        f", {words.seconds(row.device_s)} of work" if row.device_s else ""
-    )  # else it counts at a def
-    return f" ({words.count(row.runs, 'program')} started{work})"
 
 
 def _quality(found: CellProfile) -> str:
@@ -104,29 +106,25 @@ def _quality(found: CellProfile) -> str:
     return " · ".join(parts)
 
 
-def _waited(found: CellProfile) -> tuple[str, ...]:
+def _waited(found: CellProfile) -> Iterator[str]:
     """Explains asynchronous dispatch: without it, lines that dispatch work look cheap."""
-    if not found.runs or found.waited_s <= _NOTICED * found.wall_s:
-        return ()
-    return (
-        (
+    if found.runs and found.waited_s > _NOTICED * found.wall_s:
+        yield (
             f"{words.percent(found.waited_s / found.wall_s)} of the cell passed after its last "
             "line: JAX dispatches asynchronously, and this is the wait for the dispatched work."
-        ),
-    )
+        )
 
 
 def _lines(record: Record, found: CellProfile) -> Part:
-    by_line = {row.line: row for row in found.lines}
     rows: dict[int, Beside] = {}
-    for line, row in by_line.items():
+    for row in found.lines:
         text = (
             words.seconds(row.host_s) if row.host_s else "",
             words.seconds(row.device_s) if row.device_s else "",
-            (f"{row.runs} run" if row.runs == 1 else f"{row.runs} runs") if row.runs else "",
+            words.count(row.runs, "run") if row.runs else "",
         )
         share = max(row.host_s, row.device_s) / found.wall_s if found.wall_s else 0.0
-        rows[line] = Beside(text, share)
+        rows[row.line] = Beside(text, share)
     heads = ("Python", "in instructions", "programs")
     html, drawing = heat(record.sources[0].text, rows, heads)
     return Part(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from jaxscope import words
 from jaxscope.analysis.profile.shares import lines_of, source_shares
 from jaxscope.model import Program, Record, Unavailable
-from jaxscope.model.profile import Profile
+from jaxscope.model.profile import JointTime, Profile
 from jaxscope.view.base.document import Chapter
 from jaxscope.view.base.places import code
 from jaxscope.view.profile.figures import roofs
@@ -35,24 +36,21 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         return Chapter(KEY, _TITLE, (f"There is no profile: {found.reason}.",))
     if found.unreliable:
         ops = (by_op(found, bounds_of(program, found)),) if found.ops else ()
-        lead = (found.unreliable, *_sampling(found))
-        if program.isolated is None:
-            return Chapter(KEY, _TITLE, lead, ops)
-        lead = (*lead, *_isolated(program, found))
+        offered = _isolated(program, found) if program.isolated is not None else ()
+        lead = (found.unreliable, *filter(None, [found.sampling_note]), *offered)
         return Chapter(KEY, _TITLE, lead, (*isolated_lines(record, program, found), *ops))
     bounds = bounds_of(program, found)
-    sources = _sources(record, found)
     lead = (
         _first(record, found),
-        *_elsewhere(record, found),
+        *itertools.islice(_elsewhere(record, found), 2),
         _quality(found),
-        *_joint(record, found),
+        *_joint(found),
         *_isolated(program, found),
-        *_sampling(found),
+        *filter(None, [found.sampling_note]),
         *found.warnings,
     )
     parts = (
-        *(source_part(record, found, i) for i in sources),
+        *(source_part(record, found, i) for i in _sources(record, found)),
         *isolated_lines(record, program, found),
         by_line(record, found, bounds),
         *by_stack(program, found),
@@ -67,10 +65,6 @@ def chapter(record: Record, program: Program) -> Chapter | None:
 def _sources(record: Record, profile: Profile) -> list[int]:
     """The sources with times."""
     return [i for i in range(len(record.sources)) if lines_of(profile, i)]
-
-
-def _sampling(profile: Profile) -> tuple[str, ...]:
-    return (profile.sampling_note,) if profile.sampling_note else ()
 
 
 def _first(record: Record, profile: Profile) -> str:
@@ -89,12 +83,7 @@ def _first(record: Record, profile: Profile) -> str:
             f"attributed to no line{where}."
         )
     if mostly_joint(profile):
-        joint = profile.joint[0]
-        return (
-            f"Lines {line_numbers(joint.places)} are fused together: "
-            f"{words.seconds(joint.seconds)} "
-            f"({words.percent(joint.seconds / profile.whole_s)}) {call}."
-        )
+        return f"{_fused(profile.joint[0], profile)} {call}."
     line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
     text = code(record, (source, line))
     share = words.percent(seconds / profile.whole_s)
@@ -102,20 +91,17 @@ def _first(record: Record, profile: Profile) -> str:
     return f"Line {line} {where}takes {words.seconds(seconds)} ({share}) {call}: `{text}`"
 
 
-def _elsewhere(record: Record, profile: Profile) -> tuple[str, ...]:
+def _elsewhere(record: Record, profile: Profile) -> Iterator[str]:
     """Sentences on the line with most time in each other source, which the first may only call."""
-    found: list[str] = []
     for source in _sources(record, profile)[1:]:
         line, row = max(source_shares(profile, source).items(), key=lambda item: item[1].seconds)
-        if row.share < WORTH:
-            continue
-        mark = "≈" if row.is_estimate else ""
-        found.append(
-            f"In {record.sources[source].name}, line {line} takes most: {mark}"
-            f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
-            f"`{code(record, (source, line))}`"
-        )
-    return tuple(found[:2])
+        if row.share >= WORTH:
+            mark = "≈" if row.is_estimate else ""
+            yield (
+                f"In {record.sources[source].name}, line {line} takes most: {mark}"
+                f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
+                f"`{code(record, (source, line))}`"
+            )
 
 
 def _quality(profile: Profile) -> str:
@@ -143,64 +129,55 @@ def _quality(profile: Profile) -> str:
     return " · ".join(parts)
 
 
-def _joint(record: Record, profile: Profile) -> tuple[str, ...]:
+def _joint(profile: Profile) -> Iterator[str]:
     """The measured time of fused lines, before any split of it."""
     rows = [
         row
         for row in profile.joint
         if row.seconds > _MULTI_LINE * profile.covered_s and len({p[:2] for p in row.places}) > 1
     ]
-    said = rows[:1] if mostly_joint(profile) else []
-    found = tuple(
-        f"Lines {line_numbers(row.places)} are fused together: {words.seconds(row.seconds)} "
-        f"({words.percent(row.seconds / profile.whole_s)})."
-        for row in rows[len(said) : 3]
-    )
+    # Of a profile that is mostly one group, the first sentence has it.
+    for row in rows[mostly_joint(profile) : 3]:
+        yield f"{_fused(row, profile)}."
     if rows:
-        found += (
-            (
-                f"The time of each line is an estimate ({profile.weights}); the bracket contains "
-                "the true value."
-            ),
+        yield (
+            f"The time of each line is an estimate ({profile.weights}); the bracket contains the "
+            "true value."
         )
-    merged = tuple(
-        f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: XLA "
-        f"merged it into {_into(row.into)}."
-        for row in profile.merged[:5]
-    )
-    return (*found, *merged)
+    for row in profile.merged[:5]:
+        lines = ", ".join(map(str, row.into))
+        into = f"line{'s' * (len(row.into) > 1)} {lines}" if lines else "other lines"
+        yield (
+            f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: "
+            f"XLA merged it into {into}."
+        )
 
 
-def _isolated(program: Program, profile: Profile) -> tuple[str, ...]:
+def _fused(row: JointTime, profile: Profile) -> str:
+    share = words.percent(row.seconds / profile.whole_s)
+    lines = line_numbers(row.places)
+    return f"Lines {lines} are fused together: {words.seconds(row.seconds)} ({share})"
+
+
+def _isolated(program: Program, profile: Profile) -> Iterator[str]:
     """The cost of isolated lines, or the option where it would help."""
     isolated = program.isolated
     if isolated is None:
-        fused = profile.multi_line_s > _MULTI_LINE * profile.covered_s
-        return (_OFFER,) if fused else ()
-    if isinstance(isolated, Unavailable):
-        return (f"Lines were not isolated: {isolated.reason}.",)
-    if isolated.unreliable:
-        return (f"Isolated lines: {isolated.unreliable}",)
-    fused = fused_s(isolated, profile)
-    if math.isnan(fused):
-        return ()
-    time, saved = words.seconds(isolated.unprofiled_s), isolated.unprofiled_s - fused
-    if saved <= 0:
-        return (
-            (
+        if profile.multi_line_s > _MULTI_LINE * profile.covered_s:
+            yield _OFFER
+    elif isinstance(isolated, Unavailable):
+        yield f"Lines were not isolated: {isolated.reason}."
+    elif isolated.unreliable:
+        yield f"Isolated lines: {isolated.unreliable}"
+    elif not math.isnan(fused := fused_s(isolated, profile)):
+        time, saved = words.seconds(isolated.unprofiled_s), isolated.unprofiled_s - fused
+        if saved > 0:
+            yield (
+                f"With isolated lines the program takes {isolated.unprofiled_s / fused:.2f} times "
+                f"as long ({time}): fusion between lines saves {words.seconds(saved)}."
+            )
+        else:
+            yield (
                 f"With isolated lines the program takes no longer ({time}): fusion between lines "
                 "saves nothing."
-            ),
-        )
-    return (
-        (
-            f"With isolated lines the program takes {isolated.unprofiled_s / fused:.2f} times as "
-            f"long ({time}): fusion between lines saves {words.seconds(saved)}."
-        ),
-    )
-
-
-def _into(lines: Sequence[int]) -> str:
-    if not lines:
-        return "other lines"
-    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.bounds import Bottleneck, Bound, Point, points
@@ -143,7 +143,7 @@ def _bars(
     ops: Sequence[Op], number: Mapping[str, float], names: Sequence[str], lines: Mapping[str, str]
 ) -> Iterator[FigureSeries]:
     zero = min(op.start for op in ops)
-    groups: dict[str, list[Op]] = collections.defaultdict(list)
+    groups = collections.defaultdict[str, list[Op]](list)
     for op in ops:
         groups[lines.get(op.name, "unattributed")].append(op)
     longest = sorted(groups, key=lambda line: -sum(op.end - op.start for op in groups[line]))
@@ -163,9 +163,8 @@ def _bars(
 
 
 def _binned(
-    ops: Iterable[Op], number: Mapping[str, float], names: Sequence[str], lines: Mapping[str, str]
+    ops: Sequence[Op], number: Mapping[str, float], names: Sequence[str], lines: Mapping[str, str]
 ) -> Iterator[FigureSeries]:
-    ops = list(ops)
     zero, end = min(op.start for op in ops), max(op.end for op in ops)
     size = (end - zero) / _BINS
     busy = {thread: [0.0] * _BINS for thread in number}

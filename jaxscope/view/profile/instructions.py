@@ -13,7 +13,8 @@ from jaxscope.analysis.profile.stacks import by_equation, by_instruction_and_equ
 from jaxscope.model import Program, Roofline
 from jaxscope.model.profile import DeviceActivity, Kernel, Profile
 from jaxscope.view.base.document import Part
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.places import place_of
+from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.profile.icicle import svg, tree
 from jaxscope.view.profile.lines import direction
 
@@ -26,31 +27,23 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
     times = times_of(program, profile)
     if not times:
         return ()
-    root = stack(program, times, program.title)
-    rows: list[tuple[str, ...]] = []
-    places: list[tuple[int, int] | None] = []
-    for number, seconds in list(by_equation(times).items())[:_MOST_EQUATIONS]:
-        share = words.percent(seconds / profile.whole_s) if profile.whole_s else ""
+
+    def row(number: int | None, seconds: float) -> tuple[str, ...]:
+        time, share = words.seconds(seconds), words.share(seconds, profile.whole_s)
         if number is None:
-            rows.append(("unattributed", "", words.seconds(seconds), share, "", ""))
-            places.append(None)
-            continue
+            return ("unattributed", "", time, share, "", "")
         equation = program.equations[number]
         frame = next(iter(equation.frames), None)
-        rows.append(
-            (
-                f"`{equation.primitive}`",
-                direction(equation.phase),
-                words.seconds(seconds),
-                share,
-                ", ".join(equation.outputs[:2]),
-                f"{frame.function} line {frame.span.line}" if frame else "",
-            )
+        at = (
+            Cell(f"{frame.function} line {frame.span.line}", place=place_of(frame)) if frame else ""
         )
-        source = frame.source if frame else None
-        places.append((source, frame.span.line) if frame and source is not None else None)
+        outputs = ", ".join(equation.outputs[:2])
+        return (f"`{equation.primitive}`", direction(equation.phase), time, share, outputs, at)
+
+    longest = list(by_equation(times).items())[:_MOST_EQUATIONS]
     heads = ("equation", "direction", "time", "share", "outputs", "at")
-    table = Table(heads, tuple(rows), (2, 3), (5,), tuple(places))
+    table = Table(heads, tuple(row(*one) for one in longest), (2, 3))
+    root = stack(program, times, program.title)
     return (
         Part("By call stack", None, svg(root), tree(root)),
         Part("Equations, the longest first", table),
@@ -80,10 +73,10 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
         found = None if row.overhead else bounds.get(row.name)
         rows.append(
             (
-                f"`{row.name}`" + (" overhead" if row.overhead else ""),
+                f"`{row.name}`" + " overhead" * row.overhead,
                 row.opcode,
                 words.seconds(row.seconds),
-                words.percent(row.seconds / profile.whole_s) if profile.whole_s else "",
+                words.share(row.seconds, profile.whole_s),
                 words.seconds(row.cpu_s),
                 words.significant(row.times),
                 "" if found is None or math.isnan(found.flops) else words.flop_rate(found.flops),
@@ -91,17 +84,9 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
                 "" if found is None else _limit(found),
             )
         )
-    heads = (
-        "instruction",
-        "operation",
-        "time",
-        "share",
-        "kernel time" if profile.activity is not None else "CPU time",
-        "executions",
-        "FLOP/s",
-        "bytes/s",
-        "limit",
-    )
+    time = "CPU time" if profile.activity is None else "kernel time"
+    heads = ("instruction", "operation", "time", "share", time, "executions", "FLOP/s", "bytes/s",
+             "limit")  # fmt: skip
     more = len(profile.ops) - _MOST_OPS
     caption = "Instructions, the longest first"
     if more > 0:
@@ -127,26 +112,21 @@ def _limit(found: Bound) -> str:
 
 def rest(profile: Profile) -> Part:
     """The parts of a call that belong to no line."""
+    loop = "a loop, branch or call was open and nothing inside it ran"
     rows = (
         ("dispatch", profile.dispatch_s, "from the call to its first instruction"),
         ("idle", profile.idle_s, "between instructions"),
-        (
-            "control-flow overhead",
-            profile.overhead_s,
-            "a loop, branch or call was open and nothing inside it ran",
-        ),
-        (
-            "completion",
-            profile.completion_s,
-            "from the last instruction until the result is ready",
-        ),
+        ("control-flow overhead", profile.overhead_s, loop),
+        ("completion", profile.completion_s, "from the last instruction until the result is ready"),
         ("unattributed", profile.unattributed_s, "instructions of no source line"),
     )
     call = profile.whole_s or math.nan
-    table = Table(
-        ("part", "time", "share", "meaning"),
-        tuple((w, words.seconds(s), words.percent(s / call), why) for w, s, why in rows),
-        right=(1, 2),
+    table = Table.of(
+        rows,
+        ("<", "part", lambda row: row[0]),
+        (">", "time", lambda row: words.seconds(row[1])),
+        (">", "share", lambda row: words.percent(row[1] / call)),
+        ("<", "meaning", lambda row: row[2]),
     )
     return Part("The rest of the call", table)
 
@@ -182,40 +162,34 @@ def _kernels(found: DeviceActivity) -> Table:
                     "" if occupancy is None else words.percent(occupancy),
                 )
             )
-    heads = (
-        "instruction",
-        "kernels per call",
-        "kernel",
-        "launches",
-        "time",
-        "theoretical occupancy",
-    )
+    heads = ("instruction", "kernels per call", "kernel", "launches", "time",
+             "theoretical occupancy")  # fmt: skip
     return Table(heads, tuple(rows[:_MOST_OPS]), right=(1, 3, 4, 5))
 
 
 def _streams(found: DeviceActivity, call_s: float) -> Table:
     several = len({stream.device for stream in found.streams}) > 1
-    rows = tuple(
-        (
-            f"gpu:{stream.device} {stream.name}" if several else stream.name,
-            words.seconds(stream.busy_s),
-            words.percent(stream.busy_s / call_s) if call_s > 0 else "",
-            words.significant(stream.events),
-        )
-        for stream in found.streams
+    return Table.of(
+        found.streams,
+        ("<", "stream", lambda s: f"gpu:{s.device} {s.name}" if several else s.name),
+        (">", "busy", lambda s: words.seconds(s.busy_s)),
+        (">", "share of call", lambda s: words.share(s.busy_s, max(call_s, 0.0))),
+        (">", "kernels and copies", lambda s: words.significant(s.events)),
     )
-    return Table(("stream", "busy", "share of call", "kernels and copies"), rows, right=(1, 2, 3))
 
 
 def _transfers(found: DeviceActivity) -> Table:
-    rows = tuple(
+    return Table.of(
+        found.transfers,
+        ("<", "copy", lambda row: row.kind),
+        (">", "times", lambda row: words.significant(row.times)),
+        (">", "time", lambda row: words.seconds(row.seconds)),
+        (">", "bytes", lambda row: words.size(round(row.bytes)) if row.bytes else ""),
         (
-            row.kind,
-            words.significant(row.times),
-            words.seconds(row.seconds),
-            words.size(round(row.bytes)) if row.bytes else "",
-            words.byte_rate(row.bytes / row.seconds) if row.bytes and row.seconds else "",
-        )
-        for row in found.transfers
+            ">",
+            "bytes/s",
+            lambda row: (
+                words.byte_rate(row.bytes / row.seconds) if row.bytes and row.seconds else ""
+            ),
+        ),
     )
-    return Table(("copy", "times", "time", "bytes", "bytes/s"), rows, right=(1, 2, 3, 4))

@@ -13,7 +13,7 @@ from jaxscope.model import Phase, Program, Record
 from jaxscope.model.profile import Profile
 from jaxscope.view.base.document import Beside, Part
 from jaxscope.view.base.places import code
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.profile.heat import heat
 
 _SMALL = 0.03
@@ -85,41 +85,29 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
     """The lines as a table, the longest first."""
     times = {op.name: op.seconds for op in profile.ops if not op.overhead}
     rows: list[tuple[str, ...]] = []
-    ordered = sorted(profile.lines, key=lambda row: -row.seconds)
     several = len(record.sources) > 1
-    for row in ordered:
-        name = record.sources[row.place.source].name
+    for row in sorted(profile.lines, key=lambda row: -row.seconds):
+        place = (row.place.source, row.place.line)
+        name = f"{record.sources[row.place.source].name} " if several else ""
         share = row.seconds / profile.whole_s if profile.whole_s else math.nan
         bracket = f"{words.seconds(row.low_s)} … {words.seconds(row.high_s)}" if row.shared else ""
         low, high = row.range_s
         spread = "" if math.isnan(low) else f"{words.seconds(low)} … {words.seconds(high)}"
-        inferred = (
-            f"≈ {words.percent(row.approximate_s / row.seconds)}" if row.approximate_s else ""
-        )
+        inferred = words.percent(row.approximate_s / row.seconds) if row.approximate_s else ""
         rows.append(
             (
-                f"{name} {row.place.line}" if several else str(row.place.line),
+                Cell(f"{name}{row.place.line}", place=place),
                 direction(row.place.phase),
                 ("≈ " if row.high_s - row.low_s > WIDE * row.seconds else "")
                 + words.seconds(row.seconds),
                 "small" if share < _SMALL else words.percent(share),
                 bracket,
                 spread if len(profile.sessions) > 1 else "",
-                inferred,
+                f"≈ {inferred}" if inferred else "",
                 line_verdict(row.ops, times, bounds),
-                code(record, (row.place.source, row.place.line)),
+                code(record, place),
             )
         )
-    heads = (
-        "line",
-        "direction",
-        "time",
-        "share",
-        "bracket",
-        "sessions",
-        "approximate",
-        "limit",
-        "code",
-    )
-    places = tuple((row.place.source, row.place.line) for row in ordered)
-    return Part("Lines, the longest first", Table(heads, tuple(rows), (2, 3), (0,), places))
+    heads = ("line", "direction", "time", "share", "bracket", "sessions", "approximate", "limit",
+             "code")  # fmt: skip
+    return Part("Lines, the longest first", Table(heads, tuple(rows), (2, 3)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxscope import words
-from jaxscope.model import Cause, Compile, Memory, Program, Record, Timing
+from jaxscope.model import Compile, Memory, Program, Record, Timing
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Advice, Chapter, Part
@@ -27,16 +27,14 @@ ChapterWriter = Callable[[Record, Program], Chapter | None]
 
 def time(record: Record, program: Program) -> Chapter:
     """Timings with their intervals, and every sample as a dot."""
-    lead: tuple[str, ...] = ()
-    if not program.timings and isinstance(program.profile, Profile):
-        lead = ("The program was not timed separately; “Time by line” has the time of its calls.",)
-    elif not program.timings:
-        lead = ("The program was not run, so there are no timings.",)
+    lead = "The program was not run, so there are no timings."
+    if isinstance(program.profile, Profile):
+        lead = "The program was not timed separately; “Time by line” has the time of its calls."
     parts = [Part("", tables.timings(program.timings))]
     for timing in program.timings:
         caption = f"{timing.label}, one dot per round"
         parts.append(Part("", picture=svg.figure(samples(timing), caption)))
-    return Chapter("time", "Time", lead, tuple(parts))
+    return Chapter("time", "Time", () if program.timings else (lead,), tuple(parts))
 
 
 def samples(timing: Timing) -> Figure:
@@ -47,18 +45,14 @@ def samples(timing: Timing) -> Figure:
         f"{words.count(len(timing.samples), 'round')} from {words.seconds(low)} to "
         f"{words.seconds(high)}, median {words.seconds(timing.median_s)}"
     )
-    series = FigureSeries(
-        "",
-        timing.samples,
-        (0.0,) * len(timing.samples),
-        SeriesForm.STRIP,
-        low=(timing.low_s,),
-        high=(timing.high_s,),
+    rows = (0.0,) * len(timing.samples)
+    low_s, high_s = (timing.low_s,), (timing.high_s,)
+    series = FigureSeries("", timing.samples, rows, SeriesForm.STRIP, low=low_s, high=high_s)
+    x, y = (
+        FigureAxis("", words.seconds, ticks=(low, high, timing.median_s)),
+        FigureAxis(names=("",)),
     )
-    x = FigureAxis("", words.seconds, ticks=(low, high, timing.median_s))
-    return Figure(
-        alternative, x, FigureAxis(names=("",)), (series,) * several, width=640, height=80
-    )
+    return Figure(alternative, x, y, (series,) * several, width=640, height=80)
 
 
 def work(record: Record, program: Program) -> Chapter:
@@ -75,12 +69,8 @@ def work(record: Record, program: Program) -> Chapter:
 
 def values(record: Record, program: Program) -> Chapter:
     """Inputs, constants and outputs with kind and reason."""
-    found = (
-        ("Inputs", program.inputs),
-        ("Constants", program.constants),
-        ("Outputs", program.outputs),
-    )
-    parts = tuple(Part(caption, tables.values(values)) for caption, values in found if values)
+    named = {"Inputs": program.inputs, "Constants": program.constants, "Outputs": program.outputs}
+    parts = tuple(Part(name, tables.values(values)) for name, values in named.items() if values)
     lead = () if parts else ("The program has no inputs and no outputs.",)
     return Chapter("values", "Inputs and outputs", lead, parts)
 
@@ -138,21 +128,14 @@ def compiles(record: Record, most: int = 1000) -> Chapter:
 def _compile(compile: Compile) -> Part:
     signature = ", ".join(compile.signature)
     named = f"{compile.fun_name}({signature})" if signature else compile.fun_name
-    stages = (
-        ("trace", compile.trace_s),
-        ("lower", compile.lower_s),
-        ("XLA", compile.compile_s),
-    )
-    advice = [Advice("", f"{c.text}{_change(c)}", c.fix) for c in compile.causes]
+    stages = (("trace", compile.trace_s), ("lower", compile.lower_s), ("XLA", compile.compile_s))
+    advice: list[Advice] = []
+    for cause in compile.causes:
+        said = f"{cause.before} → {cause.after}" in cause.text
+        change = f" `{cause.before}` → `{cause.after}`." if cause.before or cause.after else ""
+        advice.append(Advice("", cause.text if said else f"{cause.text}{change}", cause.fix))
     advice += [Advice("", compile.persistent_why)] if compile.persistent_why else []
     return Part(named, picture=svg.shares(stages, words.seconds), advice=tuple(advice))
-
-
-def _change(cause: Cause) -> str:
-    change = f"{cause.before} → {cause.after}"
-    if not (cause.before or cause.after) or change in cause.text:
-        return ""
-    return f" `{cause.before}` → `{cause.after}`."
 
 
 def environment(record: Record) -> Chapter:

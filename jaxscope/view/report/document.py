@@ -9,17 +9,9 @@ import re
 from collections.abc import Iterator
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import LineFigures, differentiates, figures, stage_of
+from jaxscope.analysis.links.line_figures import differentiates, figures, stage_of
 from jaxscope.model import Program, Record, StageKind
-from jaxscope.view.base.document import (
-    Beside,
-    Chapter,
-    CodeBlock,
-    Document,
-    Part,
-    Room,
-    View,
-)
+from jaxscope.view.base.document import Beside, Chapter, CodeBlock, Document, Part, Room, View
 from jaxscope.view.base.html import Html
 from jaxscope.view.base.static import static_html as written
 from jaxscope.view.base.visible import split_lines
@@ -36,7 +28,7 @@ from jaxscope.view.report.chapters import (
     time,
     work,
 )
-from jaxscope.view.report.linked_source import Linked, shown_lines
+from jaxscope.view.report.linked_source import Linked, line_words, shown_lines
 from jaxscope.view.report.summary import first_parts
 
 _SCREEN_LINES = 32
@@ -111,15 +103,16 @@ def _around(record: Record) -> Document:
 def _linked(record: Record, uid: str, room: Room) -> Document:
     """The report for a notebook: matching lines of source and stages are linked."""
     first, *others = record.programs or (None,)
-    linked = Linked(record, first, uid, room.text, room.lines, room.width)
+    linked = Linked(record, first, uid, room)
     # A profiled cell is shown above already, with its times.
-    pair = linked.stage_first() if record.profile is not None else linked.pair()
+    profiled = record.profile is not None
+    pair = linked.stage(StageKind.OPTIMIZED_HLO) if profiled else linked.pair()
     found = [*_top(record, first), Chapter("source", "", parts=(_markup(pair),))]
     found += [
         Chapter("source", title, parts=(_markup(html),), folded=True)
         for title, html in linked.other_sources()
     ]
-    found.append(Chapter("stage", "", parts=(_markup(linked.stage_second()),)))
+    found.append(Chapter("stage", "", parts=(_markup(linked.stage(StageKind.JAXPR)),)))
     if first is not None:
         found += _folded(*_program(record, first))
     found += _folded(compiles(record, room.rows))
@@ -216,8 +209,8 @@ def _source(record: Record, index: int, most: int | None = None) -> CodeBlock:
     heads = ("eqns", "bwd", "instr", "FLOP", "bwd") if phases else ("eqns", "instr", "FLOP")
     beside = {
         n: Beside(
-            _figures(found[n], phases) if n in found else (),
-            _share(found.get(n), total),
+            line_words(found[n], phases) if n in found else (),
+            (found[n].flops or 0) / total if n in found and total else 0.0,
             n in marked,
         )
         for n in {*found, *marked}
@@ -230,17 +223,3 @@ def _source(record: Record, index: int, most: int | None = None) -> CodeBlock:
         heads if found else (),
         language="text" if found else "python",
     )
-
-
-def _share(row: LineFigures | None, total: float) -> float:
-    return (row.flops or 0) / total if row is not None and total else 0.0
-
-
-def _figures(row: LineFigures, phases: bool) -> tuple[str, ...]:
-    mark = "" if row.exact else "≈"
-    instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
-    equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
-    if not phases:
-        return equations, instructions, flops
-    backward = str(row.backward.equations)
-    return equations, backward, instructions, flops, words.percent(row.backward_share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,8 +15,9 @@ from jaxscope.analysis.links.line_figures import (
     phase_of,
     stage_of,
 )
-from jaxscope.analysis.links.line_links import line_equations, stage_lines
+from jaxscope.analysis.links.line_links import all_stage_lines, line_equations
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
+from jaxscope.view.base.document import Room, with_gaps
 from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, python, tag
 from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
@@ -50,18 +52,7 @@ def owners(program: Program, source: int = 0) -> dict[int, int]:
 
 def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
     """Every link between a source and a stage, by the rule of `analysis.links`."""
-    lines = {
-        line
-        for equation in program.equations
-        for frame in equation.frames
-        if frame.source == source
-        for line in range(frame.span.line, frame.span.end_line + 1)
-    }
-    forward = {
-        line: link.lines
-        for line in sorted(lines)
-        if (link := stage_lines(program, stage, line, source)).lines
-    }
+    forward = all_stage_lines(program, stage, source)
     backward: dict[int, dict[int, None]] = {}
     home = defining_lines(program, source)
     for anchor in stage.anchors:
@@ -92,29 +83,36 @@ def shown_lines(
     return sorted(line for line in wanted[:most] if line <= number)
 
 
-_SHOWN = (StageKind.OPTIMIZED_HLO, StageKind.JAXPR)
-"""The executed program and the traced one. The other stages are in the page."""
-
 _OPEN_LINES = 40
 """Lines from which a stage is folded where no style sheet bounds its height."""
-
 _END = Html("\n")
 _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
-
-
+"""The executed program and the traced one, by their letter in ids. The others are in the page."""
 _TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
 """Marks of stage lines; forward lines have none."""
-_HEADS = (
-    ("eqns", "equations of the jaxpr"),
-    ("instr", "instructions of the optimized HLO"),
-    ("FLOP", "FLOPs per call, and their share"),
-)
+_FLOP = ("FLOP", "FLOPs per call, and their share")
+_HEADS = (("eqns", "equations of the jaxpr"), ("instr", "instructions of the optimized HLO"), _FLOP)
 _PHASE_HEADS = (
     _HEADS[0],
     ("bwd", "equations of the backward pass among them"),
     *_HEADS[1:],
     ("bwd", "the share of the line's FLOPs that the backward pass does"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _DrawnStage:
+    """A stage with its links to each source."""
+
+    stage: Stage
+    lines: list[str]
+    room: int
+    """The number of lines that are drawn."""
+    links: list[Matches]
+    firsts: dict[int, list[str]]
+    """By stage line: keys of the source lines whose first drawn match it is."""
+    reached: set[str]
+    """The same keys."""
 
 
 class Linked:
@@ -126,72 +124,48 @@ class Linked:
     `h<n>` gives a line its hue.
     """
 
-    def __init__(
-        self, record: Record, program: Program | None, uid: str, text: int, lines: int, width: int
-    ) -> None:
-        self._record = record
-        self._program = program
-        self._uid = uid
-        self._width = width
+    def __init__(self, record: Record, program: Program | None, uid: str, room: Room) -> None:
+        sources = range(len(record.sources))
+        self._record, self._program, self._uid, self._width = record, program, uid, room.width
         self._source_lines = [split_lines(source.text) for source in record.sources]
-        number = len(record.sources)
         self._figures: list[dict[int, LineFigures]] = (
-            all_figures(program, number) if program is not None else [{}] * number
+            [{}] * len(sources) if program is None else all_figures(program, len(sources))
         )
         self._phases = program is not None and differentiates(program)
-        self._owners: list[dict[int, int]] = [
-            owners(program, i) if program is not None else {} for i in range(number)
+        self._owners = [{} if program is None else owners(program, i) for i in sources]
+        found = record.findings
+        self._marked = [{f.line for f in found if f.source == i and f.line} for i in sources]
+        self._shown = [
+            shown_lines(len(self._source_lines[i]), self._figures[i], self._marked[i], room.lines)
+            for i in sources
         ]
-        self._shown = [self._numbers(i, lines) for i in range(len(record.sources))]
-        self._stages = [
-            (stage, split_lines(stage.text))
-            for kind in _SHOWN
-            if program is not None and (stage := stage_of(program, kind)) is not None
-        ]
-        self._room = self._shares(text)
-        self._links = [
-            [matches(program, stage, i) for i in range(len(record.sources))]
-            for stage, _ in self._stages
-            if program is not None
-        ]
-        self._firsts = [self._first_matches(i) for i in range(len(self._stages))]
-        self._reached = [{key for keys in f.values() for key in keys} for f in self._firsts]
+        self._stages: dict[StageKind, _DrawnStage] = {}
+        left = room.text
+        for kind in _LETTER:
+            stage = None if program is None else stage_of(program, kind)
+            if program is not None and stage is not None:
+                lines = split_lines(stage.text)
+                sizes = [min(len(line), room.width) + 1 for line in lines]
+                fitting = sum(end <= left for end in itertools.accumulate(sizes))
+                self._stages[kind] = self._drawn(program, stage, lines, fitting)
+                left -= sum(sizes)
 
-    def _numbers(self, index: int, most: int) -> list[int]:
-        marked = {f.line for f in self._record.findings if f.source == index and f.line}
-        return shown_lines(len(self._source_lines[index]), self._figures[index], marked, most)
-
-    def _shares(self, text: int) -> list[int]:
-        """Lines of each stage that fit into so many characters."""
-        fitting: list[int] = []
-        for _, lines in self._stages:
-            number = 0
-            for line in lines:
-                text -= min(len(line), self._width) + 1
-                if text < 0:
-                    break
-                number += 1
-            fitting.append(number)
-        return fitting
-
-    def _first_matches(self, stage: int) -> dict[int, list[str]]:
-        """Keys of the source lines whose first drawn match is this stage line."""
-        found: dict[int, list[str]] = {}
-        for source, link in enumerate(self._links[stage]):
-            drawn = set(self._shown[source])
+    def _drawn(self, program: Program, stage: Stage, lines: list[str], room: int) -> _DrawnStage:
+        links = [matches(program, stage, i) for i in range(len(self._shown))]
+        firsts: dict[int, list[str]] = {}
+        for source, link in enumerate(links):
+            shown = set(self._shown[source])
             for line, hits in link.stage_lines.items():
-                if line in drawn and hits[0] <= self._room[stage]:
-                    found.setdefault(hits[0], []).append(_key(source, line))
-        return found
+                if line in shown and hits[0] <= room:
+                    firsts.setdefault(hits[0], []).append(_key(source, line))
+        reached = {key for keys in firsts.values() for key in keys}
+        return _DrawnStage(stage, lines, room, links, firsts, reached)
 
     def _targets(self, source: int, line: int) -> list[str]:
         """Ids of the first match in each stage."""
         key = _key(source, line)
-        return [
-            f"{self._uid}-{_LETTER[stage.kind]}{key}"
-            for (stage, _), reached in zip(self._stages, self._reached, strict=True)
-            if key in reached
-        ]
+        found = [kind for kind, drawn in self._stages.items() if key in drawn.reached]
+        return [f"{self._uid}-{_LETTER[kind]}{key}" for kind in found]
 
     def style(self) -> Html:
         """CSS rules: a hue for each line with instructions, and the lines highlighted with each
@@ -218,7 +192,7 @@ class Linked:
     def _is_linked(self, source: int, line: int) -> bool:
         """Whether the line has matches, or calls or continues code that has."""
         return line in self._owners[source] or any(
-            line in links[source].stage_lines for links in self._links
+            line in drawn.links[source].stage_lines for drawn in self._stages.values()
         )
 
     def link(self, source: int, line: int) -> dict[str, str]:
@@ -230,7 +204,7 @@ class Linked:
 
     def pair(self) -> Html:
         """The source and its stage, side by side where there is room."""
-        sides = (tag("div", self._source(0)), tag("div", self.stage_first()))
+        sides = (tag("div", self._source(0)), tag("div", self.stage(StageKind.OPTIMIZED_HLO)))
         return tag("div", *sides, class_="pair")
 
     def other_sources(self) -> Iterator[tuple[str, Html]]:
@@ -249,22 +223,17 @@ class Linked:
         found = self._figures[index]
         total = sum(row.flops or 0 for row in found.values())
         columns = (_PHASE_HEADS if self._phases else _HEADS) if found else ()
-        name = self._record.sources[index].name
         heads = [
             tag("th", "line", scope="col", align="right"),
-            tag("th", name, scope="col", align="left"),
+            tag("th", self._record.sources[index].name, scope="col", align="left"),
             *(tag("th", n, scope="col", align="right", title=title) for n, title in columns),
         ]
-        body: list[Html] = []
-        previous = 0
-        for number in [*self._shown[index], len(lines) + 1]:
-            if (skipped := number - previous - 1) > 0:
-                text = f"⋮ {words.count(skipped, 'line')} not shown"
-                gap = tag("td", text, class_="muted", colspan=1 + len(columns))
-                body.append(tag("tr", tag("td"), gap))
-            if number <= len(lines):
-                body.append(self._row(index, number, lines[number - 1], found, total))
-            previous = number
+        body = [
+            tag("tr", tag("td"), tag("td", number, class_="muted", colspan=1 + len(columns)))
+            if isinstance(number, str)
+            else self._row(index, number, lines[number - 1], found, total)
+            for number in with_gaps(self._shown[index], len(lines))
+        ]
         table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="source")
         return tag("div", table, class_="scroll")
 
@@ -274,8 +243,9 @@ class Linked:
         row = found.get(number)
         targets = self._targets(index, number)
         label = tag("a", str(number), href=f"#{targets[0]}") if targets else str(number)
-        marked = any(f.line == number and f.source == index for f in self._record.findings)
-        flag = join(tag("b", "!", class_="flag", title="see the findings"), " ") if marked else ""
+        flag: Html | str = ""
+        if number in self._marked[index]:
+            flag = join(tag("b", "!", class_="flag", title="see the findings"), " ")
         indent = len(line) - len(line.lstrip(" "))
         # No-break spaces, for where the style sheet that would keep the indentation is stripped.
         spaces = "\xa0" * min(indent, self._width)
@@ -293,31 +263,22 @@ class Linked:
             class_=f"{hue}l{key}{caveat}" if self._is_linked(index, number) else "",
         )
 
-    def stage_first(self) -> Html:
-        """The optimized HLO, or the reason why it is missing."""
-        return self._stage(StageKind.OPTIMIZED_HLO, opened=True)
-
-    def stage_second(self) -> Html:
-        """The jaxpr if there is room for it, and how to see the other stages."""
-        return self._stage(StageKind.JAXPR, opened=False)
-
-    def _stage(self, kind: StageKind, opened: bool) -> Html:
+    def stage(self, kind: StageKind) -> Html:
+        """The optimized HLO, the jaxpr if there is room for it, or the reason why it is missing."""
         if self._program is None:
             return NOTHING
-        index = next((i for i, (s, _) in enumerate(self._stages) if s.kind is kind), None)
-        more = f'`report.stage("{kind}").text`'
-        if index is None:
+        opened, more = kind is StageKind.OPTIMIZED_HLO, f'`report.stage("{kind}").text`'
+        drawn = self._stages.get(kind)
+        if drawn is None:
             text = prose(f"This text was not fetched; {more} gives it.")
             return details(kind.label, tag("p", text))
-        stage, lines = self._stages[index]
-        if stage.unavailable is not None:
-            text = tag("p", f"There is no text: {stage.unavailable.reason}.")
-            return details(kind.label, text, opened)
-        room = self._room[index]
-        shown = [self._line(stage, index, n, line) for n, line in enumerate(lines[:room], 1)]
+        unavailable, lines = drawn.stage.unavailable, drawn.lines
+        if unavailable is not None:
+            return details(kind.label, tag("p", f"There is no text: {unavailable.reason}."), opened)
+        shown = [self._line(drawn, n, line) for n, line in enumerate(lines[: drawn.room], 1)]
         body = tag("div", tag("pre", *shown), class_="scroll") if shown else NOTHING
-        if room < len(lines):
-            rest = words.count(len(lines) - room, "more line")
+        if drawn.room < len(lines):
+            rest = words.count(len(lines) - drawn.room, "more line")
             text = (
                 f"{rest} left out to keep the notebook small: {more} gives the whole text, "
                 "`report.to_html(path)` all stages beside the source."
@@ -329,64 +290,61 @@ class Linked:
         # the report, so it is folded there; `shown` unfolds it where styles work.
         return details(title, body, opened and len(lines) <= _OPEN_LINES, "shown" * opened)
 
-    def _line(self, stage: Stage, index: int, number: int, line: str) -> Html:
-        digits = len(str(self._room[index]))
-        keys = [
-            _key(source, origin)
-            for source, link in enumerate(self._links[index])
+    def _line(self, drawn: _DrawnStage, number: int, line: str) -> Html:
+        origins = [
+            (source, origin)
+            for source, link in enumerate(drawn.links)
             for origin in link.source_lines.get(number, ())
-            if origin in self._shown[source]
         ]
-        label = f"{number:>{digits}}"
+        keys = [_key(source, line) for source, line in origins if line in self._shown[source]]
+        label = f"{number:>{len(str(drawn.room))}}"
         code = escape(line, self._width)
         if not keys:
             return join(f"{label}   ", code, _END)
-        inexact = any(number in link.inexact for link in self._links[index])
+        kind = drawn.stage.kind
         marks = (
-            tag("i", id=f"{self._uid}-{_LETTER[stage.kind]}{key}")
-            for key in self._firsts[index].get(number, ())
+            tag("i", id=f"{self._uid}-{_LETTER[kind]}{key}") for key in drawn.firsts.get(number, ())
         )
         # The hue is that of the line's own equation; a fusion is highlighted with all of its.
-        css = " ".join(("row", *self._hue(index, number), *(f"l{key}" for key in keys)))
+        owned = ((source, self._owners[source].get(line)) for source, line in origins)
+        hue = next((f"h{_key(source, line)}" for source, line in owned if line is not None), "")
+        css = " ".join(filter(None, ("row", hue, *(f"l{key}" for key in keys))))
         label = tag("a", label, href=f"#{self._uid}-s{keys[0]}")
-        turn = "≈" if inexact else self._turn(index, number)
-        css += " x" if inexact else ""
+        turn = " "
+        if any(number in link.inexact for link in drawn.links):
+            turn, css = "≈", f"{css} x"
+        elif self._program is not None and self._phases:
+            phase = phase_of(self._program, line_equations(drawn.stage, number))
+            turn = _TURNS.get(phase, " ")
         return tag("span", *marks, label, f" {turn} ", code, _END, class_=css)
-
-    def _turn(self, index: int, number: int) -> str:
-        """A mark for a line of the backward pass, else a blank."""
-        if self._program is None or not self._phases:
-            return " "
-        anchor = line_equations(self._stages[index][0], number)
-        return _TURNS.get(phase_of(self._program, anchor), " ")
-
-    def _hue(self, index: int, number: int) -> list[str]:
-        """The class for the hue of a stage line: that of the first of its lines with an owner."""
-        for source, link in enumerate(self._links[index]):
-            for line in link.source_lines.get(number, ()):
-                if line in self._owners[source]:
-                    return [f"h{_key(source, self._owners[source][line])}"]
-        return []
 
 
 def _key(source: int, line: int) -> str:
     return str(line) if source == 0 else f"{source}x{line}"
 
 
+def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
+    """Equations, instructions and FLOPs of a line, each followed by its part in the backward pass
+    if the program has `phases`."""
+    mark = "" if row.exact else "≈"
+    instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
+    equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
+    if not phases:
+        return equations, instructions, flops
+    backward = str(row.backward.equations)
+    return equations, backward, instructions, flops, words.percent(row.backward_share)
+
+
 def _cells(row: LineFigures | None, total: float, phases: bool) -> Iterator[Html]:
     if row is None:
         yield from [tag("td", words.UNKNOWN, align="right")] * (5 if phases else 3)
         return
-    mark = "" if row.exact else "≈"
-    instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
-    work = f"{mark}{words.short(row.flops)}" if row.flops is not None else words.UNKNOWN
     share = row.flops / total if total and row.flops else 0.0
-    work += f" · {words.percent(share)}" if share else ""
-    heat = {"class_": "heat", "style": f"--p:{share * 100:.3g}%"} if share else {}
-    yield tag("td", str(row.equations), align="right")
-    if phases:
-        yield tag("td", str(row.backward.equations), align="right")
-    yield tag("td", instructions, align="right")
-    yield tag("td", work, align="right", **heat)
-    if phases:
-        yield tag("td", words.percent(row.backward_share), align="right")
+    for head, word in zip(_PHASE_HEADS if phases else _HEADS, line_words(row, phases), strict=True):
+        if head != _FLOP:
+            yield tag("td", word, align="right")
+        elif share:
+            heat = {"class_": "heat", "style": f"--p:{share * 100:.3g}%"}
+            yield tag("td", f"{word} · {words.percent(share)}", align="right", **heat)
+        else:
+            yield tag("td", words.UNKNOWN if row.flops is None else word, align="right")

@@ -28,9 +28,12 @@ def first_parts(record: Record) -> tuple[str, ...]:
 def program_parts(record: Record, index: int) -> tuple[str, ...]:
     """The first line of one program in its parts, without the other programs."""
     program = record.programs[index]
+    devices = ", ".join(program.devices)
+    if len(program.devices) > 2:
+        devices = f"{len(program.devices)} devices ({program.devices[0]} … {program.devices[-1]})"
     parts = [
         program.title,
-        _devices(program.devices),
+        devices,
         _time(program, record.form),
         hottest(record, program),
         _compiles(
@@ -66,12 +69,6 @@ def _without_program(record: Record) -> tuple[str, ...]:
     if record.wall_s is not None:
         parts.append(words.seconds(record.wall_s))
     return tuple(parts)
-
-
-def _devices(devices: tuple[str, ...]) -> str:
-    if len(devices) <= 2:
-        return ", ".join(devices)
-    return f"{len(devices)} devices ({devices[0]} … {devices[-1]})"
 
 
 def _time(program: Program, form: Form) -> str:

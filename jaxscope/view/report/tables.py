@@ -22,41 +22,35 @@ from jaxscope.view.base.table import Table
 
 def values(values: tuple[Value, ...]) -> Table:
     """Inputs, outputs or constants."""
-    return Table(
-        ("name", "kind", "type or value", "size", "where", "why"),
-        tuple(
-            (
-                value.name,
-                str(value.kind),
-                value.aval,
-                "" if value.bytes is None else words.size(value.bytes),
-                value.sharding,
-                value.reason,
-            )
-            for value in values
-        ),
-        right=(3,),
+    return Table.of(
+        values,
+        ("<", "name", lambda value: value.name),
+        ("<", "kind", lambda value: str(value.kind)),
+        ("<", "type or value", lambda value: value.aval),
+        (">", "size", lambda value: "" if value.bytes is None else words.size(value.bytes)),
+        ("<", "where", lambda value: value.sharding),
+        ("<", "why", lambda value: value.reason),
     )
 
 
 def timings(timings: tuple[Timing, ...]) -> Table:
     """One row per timing."""
-    return Table(
-        ("what", "device", "median", "95 % interval", "rounds", "note"),
-        tuple(
-            (
-                t.label,
-                t.device,
-                " ".join((words.seconds(t.median_s), words.spread(t.spread))).rstrip(),
-                f"{words.seconds(t.low_s)} … {words.seconds(t.high_s)}"
-                if len(t.samples) > 1
-                else words.UNKNOWN,
-                f"{len(t.samples)} × {words.count(t.inner, 'call')}",
-                t.note,
-            )
-            for t in timings
-        ),
-        right=(2, 3, 4),
+
+    def median(t: Timing) -> str:
+        return f"{words.seconds(t.median_s)} {words.spread(t.spread)}".rstrip()
+
+    def interval(t: Timing) -> str:
+        several = len(t.samples) > 1
+        return f"{words.seconds(t.low_s)} … {words.seconds(t.high_s)}" if several else words.UNKNOWN
+
+    return Table.of(
+        timings,
+        ("<", "what", lambda t: t.label),
+        ("<", "device", lambda t: t.device),
+        (">", "median", median),
+        (">", "95 % interval", interval),
+        (">", "rounds", lambda t: f"{len(t.samples)} × {words.count(t.inner, 'call')}"),
+        ("<", "note", lambda t: t.note),
     )
 
 
@@ -117,22 +111,16 @@ _PERSISTENT = {
 
 def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
     """Compilations in order, with their time by stage."""
-    return Table(
-        ("function", "kind", "from", "trace", "lower", "XLA", "total", "disk cache"),
-        tuple(
-            (
-                compile.fun_name,
-                str(compile.kind),
-                site(compile, record),
-                words.seconds(compile.trace_s),
-                words.seconds(compile.lower_s),
-                words.seconds(compile.compile_s),
-                words.seconds(compile.total_s),
-                _PERSISTENT[compile.persistent],
-            )
-            for compile in compiles
-        ),
-        right=(3, 4, 5, 6),
+    return Table.of(
+        compiles,
+        ("<", "function", lambda compile: compile.fun_name),
+        ("<", "kind", lambda compile: str(compile.kind)),
+        ("<", "from", lambda compile: site(compile, record)),
+        (">", "trace", lambda compile: words.seconds(compile.trace_s)),
+        (">", "lower", lambda compile: words.seconds(compile.lower_s)),
+        (">", "XLA", lambda compile: words.seconds(compile.compile_s)),
+        (">", "total", lambda compile: words.seconds(compile.total_s)),
+        ("<", "disk cache", lambda compile: _PERSISTENT[compile.persistent]),
     )
 
 

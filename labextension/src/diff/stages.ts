@@ -4,7 +4,7 @@ import { button, element, select } from "../dom";
 import { LANGUAGES } from "../ir/chosen";
 import { Frame } from "../ir/frame";
 import type { StageDiffJson } from "../schema/report";
-import type { LineDress, TextPane } from "../text/pane";
+import type { TextPane } from "../text/pane";
 import type { View } from "../views/view";
 import { count } from "../words";
 import { type Change, changesOf, type Fate, fate, sameLines } from "./pairs";
@@ -15,7 +15,8 @@ const HUES: Readonly<Record<Fate, number>> = { added: 150, removed: 25, changed:
 /** Width in pixels from which both texts fit beside the list of changes. */
 const SIDE_BY_SIDE = 880;
 
-type Side = "before" | "after";
+const SIDES = ["before", "after"] as const;
+type Side = (typeof SIDES)[number];
 const LABELS: Readonly<Record<Side, string>> = { before: "earlier", after: "later" };
 
 export class StagesView implements View {
@@ -47,13 +48,8 @@ export class StagesView implements View {
     this.frames = { before: this.frame("before"), after: this.frame("after") };
     this.status.setAttribute("role", "status");
     this.list.setAttribute("aria-label", "Changes by line of the code");
-    this.body = element(
-      "div",
-      "jxs-diff-body",
-      this.list,
-      this.frames.before.element,
-      this.frames.after.element,
-    );
+    const { before, after } = this.frames;
+    this.body = element("div", "jxs-diff-body", this.list, before.element, after.element);
     const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
     this.element.append(bar, this.words, this.body, this.status);
     // In the capture phase: the text panes stop letters.
@@ -109,7 +105,7 @@ export class StagesView implements View {
     this.same = sameLines(stage.before ?? "", stage.after ?? "", this.changes);
     this.words.replaceChildren(...stage.lead.map((words) => element("p", "", words)));
     this.words.hidden = stage.lead.length === 0;
-    for (const side of ["before", "after"] as const) this.fill(side);
+    for (const side of SIDES) this.fill(side);
     for (const step of this.steps) step.disabled = this.changes.length === 0;
     this.groups();
     this.report();
@@ -128,9 +124,7 @@ export class StagesView implements View {
     }
     frame.show(text);
     const changes = this.byLine[side];
-    const dress = new Map<number, LineDress>();
-    for (const [line, change] of changes) dress.set(line, { hue: HUES[fate(change)] });
-    pane.dress(dress);
+    pane.dress(new Map([...changes].map(([line, change]) => [line, { hue: HUES[fate(change)] }])));
     pane.light(new Set(), new Set());
     const column = { title: "±", hint: "added, removed or changed", css: "jxs-sign", width: 3 };
     pane.gutter([column], (line) => {
@@ -144,9 +138,7 @@ export class StagesView implements View {
     const items = this.stage.groups.map(({ caption, changes }, group) => {
       const words = element("span", "jxs-diff-caption", caption);
       const number = element("span", "jxs-diff-count", count(changes.length, "line"));
-      const go = element("button", "jxs-diff-group");
-      go.type = "button";
-      go.append(words, number);
+      const go = element("button", "jxs-diff-group", words, number);
       go.addEventListener("click", () => {
         this.show(this.changes.findIndex((change) => change.group === group));
       });
@@ -169,7 +161,7 @@ export class StagesView implements View {
     if (!change) return;
     this.at = index;
     const beside = this.changes.filter((each) => each.group === change.group);
-    for (const side of ["before", "after"] as const) {
+    for (const side of SIDES) {
       const lines = (changes: readonly Change[]) =>
         new Set(changes.flatMap((each) => each[side] ?? []));
       this.frames[side].pane.light(lines(beside), lines([change]));
@@ -180,7 +172,7 @@ export class StagesView implements View {
 
   /** Scrolls both texts to a change; a text without the line scrolls to its neighborhood. */
   private scrollTo(change: Change, to: (pane: TextPane, line: number) => void): void {
-    for (const side of ["before", "after"] as const) {
+    for (const side of SIDES) {
       const line = change[side] ?? this.near(side, change);
       if (line) to(this.frames[side].pane, line);
     }
@@ -209,12 +201,11 @@ export class StagesView implements View {
     this.frames[side].pane.light(new Set(), new Set([line]));
     this.frames[other].pane.light(new Set(), new Set(there === undefined ? [] : [there]));
     if (there !== undefined) this.frames[other].pane.reveal(there, true);
+    const [earlier, later] = side === "before" ? [line, there] : [there, line];
     this.status.textContent =
       there === undefined
         ? `Line ${line} is unchanged. Its position in the other text is unknown.`
-        : `Line ${side === "before" ? line : there} of the earlier text is line ${
-            side === "before" ? there : line
-          } of the later one; only names differ.`;
+        : `Line ${earlier} of the earlier text is line ${later} of the later one; only names differ.`;
   }
 
   private report(): void {

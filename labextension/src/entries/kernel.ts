@@ -1,7 +1,7 @@
 /** Requests of a widget to its kernel: one message, answered by one message. */
 
 import type { AnyModel } from "@anywidget/types";
-import { gunzipJson } from "../gzip";
+import { copied, gunzipJson } from "../gzip";
 import { type Host, INCOMPLETE, TextAbsent } from "../host";
 import {
   type PayloadJson,
@@ -69,11 +69,4 @@ export class KernelHost implements Host {
     for (const waiting of this.waiting.values()) waiting.failed(new TextAbsent(absence));
     this.waiting.clear();
   }
-}
-
-/** Front ends pass a view of a larger, sometimes shared buffer. */
-function copied(view: DataView): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(view.byteLength);
-  bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
-  return bytes;
 }

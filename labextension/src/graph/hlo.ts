@@ -167,12 +167,7 @@ export class Module {
 }
 
 function found(names: readonly string[], known: ReadonlyMap<string, number>): number[] {
-  const out: number[] = [];
-  for (const name of names) {
-    const index = known.get(name);
-    if (index !== undefined) out.push(index);
-  }
-  return out;
+  return names.map((name) => known.get(name)).filter((index) => index !== undefined);
 }
 
 interface Parts {

@@ -1,6 +1,6 @@
 /** The visible instructions: the neighbors of one, and those added by clicks. */
 
-import type { Instruction, Module } from "./hlo";
+import type { Computation, Module } from "./hlo";
 
 /** Maximal number of visible instructions. */
 export const MOST = 200;
@@ -32,10 +32,13 @@ export class Neighborhood {
   /** Whether an instruction can be replaced by its computation. */
   canOpen(index: number): boolean {
     const instruction = this.module.instructions[index];
-    if (!instruction || !INLINE.has(instruction.opcode) || instruction.called.length !== 1)
-      return false;
-    const inner = this.module.computations[instruction.called[0] ?? -1];
-    return inner !== undefined && inner.root >= 0;
+    if (!instruction || !INLINE.has(instruction.opcode)) return false;
+    return instruction.called.length === 1 && (this.inner(index)?.root ?? -1) >= 0;
+  }
+
+  /** The first computation that an instruction calls. */
+  private inner(index: number): Computation | undefined {
+    return this.module.computations[this.module.instructions[index]?.called[0] ?? -1];
   }
 
   /** Called computations that are entered instead of shown in place, the largest first: the body of a
@@ -74,9 +77,10 @@ export class Neighborhood {
     const instruction = this.module.instructions[center];
     if (!instruction) return;
     this.shown.add(center);
+    const size = (caller: number) => this.length(this.module.instructions[caller]?.called[0] ?? -1);
     const caller = this.module
       .callers(instruction.computation)
-      .find((each) => this.canOpen(each) && this.size(each) <= INSIDE);
+      .find((each) => this.canOpen(each) && size(each) <= INSIDE);
     if (caller !== undefined) {
       this.opened.add(caller);
       this.add(this.inside(caller), INSIDE);
@@ -93,9 +97,13 @@ export class Neighborhood {
     return this.full ? wanted.filter((each) => !this.shown.has(each)).length : 0;
   }
 
-  /** Replaces an instruction by its computation. */
-  open(index: number): void {
-    if (!this.canOpen(index) || this.opened.has(index)) return;
+  /** Replaces an instruction by its computation, or the computation by its instruction again. */
+  toggle(index: number): void {
+    if (this.opened.has(index)) this.close(index);
+    else if (this.canOpen(index)) this.open(index);
+  }
+
+  private open(index: number): void {
     const around = [...this.next(index, "above"), ...this.next(index, "below")];
     const kept = around.filter((each) => this.shown.has(each));
     this.opened.add(index);
@@ -105,17 +113,16 @@ export class Neighborhood {
     for (const each of kept) this.shown.add(each);
   }
 
-  /** Replaces a computation by its instruction again. */
-  close(index: number): void {
-    if (!this.opened.has(index)) return;
-    for (const each of [...this.shown]) {
-      if (this.isInside(each, index)) this.hide(each);
-    }
-    for (const each of [...this.opened]) {
-      if (this.isInside(each, index)) this.opened.delete(each);
-    }
+  private close(index: number): void {
+    for (const each of this.shown) if (this.isInside(each, index)) this.hide(each);
+    for (const each of this.opened) if (this.isInside(each, index)) this.opened.delete(each);
     this.opened.delete(index);
     this.shown.add(index);
+  }
+
+  /** The visible box for an instruction: its own, or the result of its opened computation. */
+  visibleFor(index: number): number | undefined {
+    return [index, this.inner(index)?.root ?? -1].find((each) => this.shown.has(each));
   }
 
   hide(index: number): void {
@@ -129,10 +136,6 @@ export class Neighborhood {
     return false;
   }
 
-  private size(caller: number): number {
-    return this.length(this.module.instructions[caller]?.called[0] ?? -1);
-  }
-
   private length(computation: number): number {
     const inner = this.module.computations[computation];
     return inner ? inner.end - inner.first : 0;
@@ -140,7 +143,7 @@ export class Neighborhood {
 
   /** Instructions of its computation, from the root backwards, parameters last. */
   private inside(index: number): number[] {
-    const inner = this.module.computations[this.module.instructions[index]?.called[0] ?? -1];
+    const inner = this.inner(index);
     if (!inner) return [];
     const found = new Set([inner.root]);
     for (const each of found) {
@@ -201,17 +204,17 @@ export class Neighborhood {
   private innermostRoot(index: number): number {
     let at = index;
     while (this.opened.has(at)) {
-      const inner = this.module.computations[this.module.instructions[at]?.called[0] ?? -1];
-      if (!inner || inner.root < 0) return at;
-      at = inner.root;
+      const root = this.inner(at)?.root ?? -1;
+      if (root < 0) return at;
+      at = root;
     }
     return at;
   }
 
   /** The parameters of an opened instruction that stand for one operand. */
   private parametersFor(opened: number, operand: number): number[] {
-    const { operands, called } = this.module.instructions[opened] as Instruction;
-    const inner = this.module.computations[called[0] ?? -1];
+    const operands = this.module.instructions[opened]?.operands ?? [];
+    const inner = this.inner(opened);
     const out: number[] = [];
     for (let i = inner?.first ?? 0; i < (inner?.end ?? 0); i++) {
       const parameter = this.module.instructions[i]?.parameter ?? -1;

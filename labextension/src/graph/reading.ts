@@ -5,6 +5,11 @@ import type { ReportModel } from "../model";
 import { Module } from "./hlo";
 
 const KIND = "optimized_hlo";
+export const NO_INSTRUCTION =
+  "The selection has no instruction in the optimized HLO, so the graph does not move.";
+export const HELP =
+  "Arrow keys follow the edges, Enter selects and shows neighbors, Space opens a fusion or enters a " +
+  "loop, Delete hides, + and − zoom, 0 fits the graph.";
 const NO_HLO: Notice = {
   text: "This text has no HLO instructions, so there is no graph.",
   retry: false,

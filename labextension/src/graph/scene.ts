@@ -1,7 +1,7 @@
 /** A neighborhood as boxes, edges and labels: values only, no DOM. */
 
 import type { InstructionFiguresJson } from "../schema/report";
-import { flops, percent, seconds, size as sizeOf } from "../words";
+import { count as counted, flops, percent, seconds, size as sizeOf } from "../words";
 import type { Instruction, Module } from "./hlo";
 import type { Plan } from "./layout";
 import type { Neighborhood, Side } from "./neighborhood";
@@ -87,9 +87,8 @@ export function scene(
     for (const side of ["above", "below"] as const) {
       const count = around.hidden(index, side).length;
       if (count === 0) continue;
-      const noun =
-        side === "above" ? (count === 1 ? "input" : "inputs") : count === 1 ? "user" : "users";
-      const stub = { id: `${side}${index}`, index, side, count, words: `+${count} ${noun}` };
+      const words = `+${counted(count, side === "above" ? "input" : "user")}`;
+      const stub = { id: `${side}${index}`, index, side, count, words };
       stubs.push(stub);
       const width = stub.words.length * LETTER.small + 16;
       plan.boxes.push({ id: stub.id, width, height: 20, ...within(around, index, opened) });
@@ -155,15 +154,13 @@ function wordsOf(
   }));
   const canOpen = around.canOpen(index);
   const from = origin(line);
-  const read = around.next(index, "above").length;
-  const readers = around.next(index, "below").length;
   const label = [
     `${opcode} ${name}`,
     plainShape(shape),
     ...facts,
     ...(from ? [`from ${from}`] : []),
-    `${read} ${read === 1 ? "input" : "inputs"}`,
-    `${readers} ${readers === 1 ? "user" : "users"}`,
+    counted(around.next(index, "above").length, "input"),
+    counted(around.next(index, "below").length, "user"),
     `line ${line} of the optimized HLO`,
   ].join(", ");
   const shortFacts = found ? shortFigures(found) : "";
@@ -181,10 +178,9 @@ function wordsOf(
 }
 
 function shortFigures(found: InstructionFiguresJson): string {
-  const time = found.share !== undefined && found.share > 0 ? [percent(found.share)] : [];
-  const work = found.flops ? [flops(found.flops)] : [];
-  const moved = found.bytes ? [sizeOf(found.bytes)] : [];
-  return [...time, ...work, ...moved].join(" · ");
+  const time = found.share !== undefined && found.share > 0 && percent(found.share);
+  const work = found.flops && flops(found.flops);
+  return [time, work, found.bytes && sizeOf(found.bytes)].filter(Boolean).join(" · ");
 }
 
 function figureWords(found: InstructionFiguresJson | undefined): string[] {

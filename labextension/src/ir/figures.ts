@@ -51,12 +51,7 @@ export function sourceFigures(model: ReportModel): Figures | null {
   const phases = differentiates(model);
   const time = timeOf("share of the time of a call");
   const flop: Part<LineFiguresJson> = {
-    column: {
-      title: "FLOP",
-      hint: "FLOPs per call, and their share",
-      css: HEAT,
-      width: 9,
-    },
+    column: { title: "FLOP", hint: "FLOPs per call, and their share", css: HEAT, width: 9 },
     cell: (row) =>
       row.flops === null
         ? UNKNOWN
@@ -82,14 +77,8 @@ export function sourceFigures(model: ReportModel): Figures | null {
       flops ? percent((backward?.flops ?? 0) / flops) : backward?.equations ? UNKNOWN : "",
   };
   const timed = known.some((row) => row.time);
-  const parts = [
-    ...(timed ? [time] : []),
-    flop,
-    ...(phases ? [backward] : []),
-    equations,
-    instructions,
-  ];
-  return figures(parts, (line) => rows[line]);
+  const parts = [...(timed ? [time] : []), flop, ...(phases ? [backward] : [])];
+  return figures([...parts, equations, instructions], (line) => rows[line]);
 }
 
 /** For a cell without a program: times only. */

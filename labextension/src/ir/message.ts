@@ -1,6 +1,7 @@
 /** A message in place of a text or a graph, with a button where trying again may help. */
 
 import { element } from "../dom";
+import type { Notice } from "./states";
 
 export class Message {
   readonly element = element("div", "jxs-said");
@@ -15,11 +16,16 @@ export class Message {
     this.element.replaceChildren(line);
     if (retry) {
       const button = element("button", "jxs-button", "Try again");
-      button.type = "button";
       button.addEventListener("click", retry);
       this.element.append(button);
     }
     this.element.hidden = false;
+  }
+
+  /** Shows a notice; hides without one, or without words. */
+  notify(notice: Notice | null, retry: () => void): void {
+    if (notice?.text) this.show(notice.text, notice.busy, notice.retry ? retry : undefined);
+    else this.hide();
   }
 
   hide(): void {

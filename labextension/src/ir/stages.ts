@@ -2,7 +2,7 @@
 
 import { element } from "../dom";
 import type { StageKind } from "../schema/report";
-import { graphView } from "../views/graph";
+import { GraphView } from "../views/graph";
 import type { View } from "../views/view";
 import { added, chosen, closed, firstKinds, MOST } from "./chosen";
 import type { Room } from "./room";
@@ -92,7 +92,7 @@ export class Stages {
   showGraph(on: boolean, stacked: boolean): void {
     this.graph?.dispose?.();
     this.graph?.element.parentElement?.remove();
-    this.graph = on ? graphView(this.room.model) : null;
+    this.graph = on ? new GraphView(this.room.model) : null;
     if (!this.graph) {
       if (this.beside.length) this.open(this.beside);
       else this.events.fitted();

@@ -2,13 +2,19 @@
 
 import type { LineOrigin } from "../links";
 import type { ReportModel, Selection } from "../model";
-import { type LineFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
+import {
+  type LineFiguresJson,
+  type Phase,
+  STAGE_KIND_LABELS,
+  type StageKind,
+} from "../schema/report";
 import { count, flops, lineNames, listed, percent, seconds, size as sizeOf } from "../words";
 import { eliminatedOf, PHASES } from "./dress";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
 const MOST_PRIMITIVES = 3;
+const NOT_COMPILED = "not in the compiled program: constant-folded, merged or dead code";
 
 /** The texts that the words refer to. */
 export interface Texts {
@@ -20,10 +26,9 @@ export interface Texts {
 
 /** The parts of the status line: place, equations, instructions, cost, certainty. */
 export function statusWords(model: ReportModel, selection: Selection, texts: Texts): string[] {
-  const fromSource = selection.origin === "source" || selection.origin === "tab";
-  if (fromSource) return ofSource(model, selection, texts);
-  if (selection.origin === "graph") return ofStage(model, "optimized_hlo", selection, texts);
-  return ofStage(model, selection.origin as StageKind, selection, texts);
+  const { origin } = selection;
+  if (origin === "source" || origin === "tab") return ofSource(model, selection, texts);
+  return ofStage(model, origin === "graph" ? "optimized_hlo" : origin, selection, texts);
 }
 
 function ofSource(model: ReportModel, selection: Selection, texts: Texts): string[] {
@@ -72,23 +77,17 @@ function became(
   const found = lines(model, "optimized_hlo", ids);
   const fusions = texts.fusions();
   if (!found || !fusions) return [];
-  if (!found.length) return [`no instruction: ${whyNone(model, ids)}`];
-  const fused = new Map<Fusion, true>();
-  const alone: number[] = [];
-  for (const each of found) {
-    const fusion = fusions.of(each);
-    if (fusion) fused.set(fusion, true);
-    else alone.push(each);
-  }
+  if (!found.length) return [`no instruction: ${whyGone(model, ids) ?? NOT_COMPILED}`];
+  const fused = new Set(found.flatMap((each) => fusions.of(each) ?? []));
+  const alone = found.filter((each) => !fusions.of(each));
   const parts: string[] = [];
-  const [only] = fused.keys();
+  const [only] = fused;
   if (fused.size === 1 && only) {
     const others = linesIn(model, only).filter((each) => each !== line);
     const beside = others.length ? ` with ${lineNames(others, HOW_MANY)}` : "";
     parts.push(`fused into ${only.name}${beside}`);
   } else if (fused.size) {
-    const names = [...fused.keys()].map((fusion) => fusion.name);
-    parts.push(`fused into ${few(names)}`);
+    parts.push(`fused into ${few([...fused].map((fusion) => fusion.name))}`);
   }
   const names = alone.map((each) => texts.name(each)).filter(Boolean);
   if (names.length) parts.push(few(names));
@@ -101,13 +100,10 @@ function few(names: readonly string[]): string {
   return listed(names, names.length > 2 ? 1 : 2);
 }
 
-function whyNone(model: ReportModel, ids: ReadonlySet<number>): string {
+/** The reason why the first eliminated one of these equations is gone. */
+function whyGone(model: ReportModel, ids: ReadonlySet<number>): string | undefined {
   const eliminated = eliminatedOf(model);
-  for (const id of ids) {
-    const reason = eliminated.get(id);
-    if (reason) return reason;
-  }
-  return "not in the compiled program: constant-folded, merged or dead code";
+  return [...ids].map((id) => eliminated.get(id)).find(Boolean);
 }
 
 function ofStage(
@@ -127,11 +123,8 @@ function ofStage(
     ...phases(model, soft),
   );
   parts.push(origin(model, soft));
-  if (kind === "jaxpr") {
-    const reasons = eliminatedOf(model);
-    const reason = [...soft].map((id) => reasons.get(id)).find(Boolean);
-    if (reason) parts.push(reason);
-  }
+  const reason = kind === "jaxpr" && whyGone(model, soft);
+  if (reason) parts.push(reason);
   if (!selection.exact) parts.push(`≈ ${selection.why || "approximate match"}`);
   return parts;
 }
@@ -212,32 +205,27 @@ function linesIn(model: ReportModel, fusion: Fusion): number[] {
 
 function homesOf(model: ReportModel, ids: ReadonlySet<number>, source: number): number[] {
   const homes = model.equations.homes(source);
-  const found = new Set<number>();
-  for (const id of ids) {
-    const line = homes.get(id);
-    if (line !== undefined) found.add(line);
-  }
-  return [...found].sort((a, b) => a - b);
+  const found = new Set([...ids].map((id) => homes.get(id) ?? 0));
+  return [...found].filter(Boolean).sort((a, b) => a - b);
 }
 
 function primitives(model: ReportModel, ids: ReadonlySet<number>): string {
-  const names = new Set<string>();
-  for (const id of ids) names.add(model.equations.byId.get(id)?.primitive ?? "?");
+  const { byId } = model.equations;
+  const names = new Set([...ids].map((id) => byId.get(id)?.primitive ?? "?"));
   return listed([...names], MOST_PRIMITIVES);
 }
 
 /** `← backward`, or the number of equations that belong to it. */
 function phases(model: ReportModel, ids: ReadonlySet<number>): string[] {
-  let backward = 0;
-  let again = 0;
-  for (const id of ids) {
-    const phase = model.equations.byId.get(id)?.phase;
-    if (phase === "backward") backward++;
-    else if (phase === "rematerialized") again++;
-  }
-  const part = (number: number, mark: string, words: string) =>
-    number ? [`${mark} ${number === ids.size ? "" : `${number} `}${words}`] : [];
-  return [...part(backward, "←", "backward"), ...part(again, "↻", PHASES.rematerialized)];
+  const { byId } = model.equations;
+  const part = (phase: Phase, mark: string, words: string) => {
+    const number = [...ids].filter((id) => byId.get(id)?.phase === phase).length;
+    return number ? [`${mark} ${number === ids.size ? "" : `${number} `}${words}`] : [];
+  };
+  return [
+    ...part("backward", "←", "backward"),
+    ...part("rematerialized", "↻", PHASES.rematerialized),
+  ];
 }
 
 function sourceName(model: ReportModel, source: number): string {

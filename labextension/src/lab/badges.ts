@@ -3,6 +3,7 @@
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { IDisposable } from "@lumino/disposable";
+import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
 import { count, seconds } from "../words";
 import { byCell, totals } from "./compiles";
@@ -79,9 +80,7 @@ export class Badges implements IDisposable {
 
   /** Placed between code and output: JupyterLab rewrites the prompt, but keeps foreign elements here. */
   private make(cell: Cell): HTMLElement {
-    const badge = document.createElement("button");
-    badge.type = "button";
-    badge.className = CLASS;
+    const badge = element("button", CLASS);
     badge.addEventListener("click", () => this.open(cell.model.id));
     const input = cell.node.querySelector(":scope > .jp-Cell-inputWrapper");
     cell.node.insertBefore(badge, input?.nextSibling ?? null);

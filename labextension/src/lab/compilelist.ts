@@ -1,5 +1,6 @@
 /** The list in the side panel: one entry per compilation or storm. */
 
+import { element, quoted } from "../dom";
 import type { CompileEventJson, CompileKind } from "../schema/compiles";
 import { count, seconds } from "../words";
 import { event as firstOf, type Group, secondsOf, totals } from "./compiles";
@@ -15,12 +16,10 @@ const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
 const SHOWN = 200;
 
 export class CompileList {
-  readonly element = document.createElement("ol");
+  readonly element = element("ol", "jxs-compiles-list");
   private readonly unfolded = new Set<string>();
 
-  constructor(private readonly open: (event: CompileEventJson) => void) {
-    this.element.className = "jxs-compiles-list";
-  }
+  constructor(private readonly open: (event: CompileEventJson) => void) {}
 
   show(all: readonly Group[]): void {
     const items = all.slice(0, SHOWN).map((group, i) => {
@@ -30,10 +29,8 @@ export class CompileList {
       return this.item(group, !repeated);
     });
     if (all.length > SHOWN) {
-      const rest = document.createElement("li");
-      rest.className = "jxs-compile-rest";
-      rest.textContent = `${all.length - SHOWN} older ones are not listed. %jaxlog lists all.`;
-      items.push(rest);
+      const rest = `${all.length - SHOWN} older ones are not listed. %jaxlog lists all.`;
+      items.push(element("li", "jxs-compile-rest", rest));
     }
     const focused = this.focused();
     this.element.replaceChildren(...items);
@@ -50,27 +47,18 @@ export class CompileList {
   }
 
   private item(group: Group, withFix: boolean): HTMLElement {
-    const item = document.createElement("li");
-    const newest = firstOf(group.events);
-    item.className = "jxs-compile";
-    item.classList.toggle(
-      "jxs-again",
-      group.events.some((each) => each.recompile),
-    );
-    item.classList.toggle("jxs-failed", Boolean(newest.error));
-    item.append(this.entry(group, withFix));
+    const again = group.events.some((each) => each.recompile) ? " jxs-again" : "";
+    const failed = firstOf(group.events).error ? " jxs-failed" : "";
+    const item = element("li", `jxs-compile${again}${failed}`, this.entry(group, withFix));
     if (group.events.length > 1) item.append(this.fold(group));
     return item;
   }
 
   private entry(group: Group, withFix: boolean): HTMLElement {
     const newest = firstOf(group.events);
-    const entry = document.createElement("button");
-    entry.type = "button";
-    entry.className = "jxs-compile-entry";
+    const entry = element("button", "jxs-compile-entry", head(group));
     entry.dataset.key = group.key;
     entry.addEventListener("click", () => this.open(newest));
-    entry.append(head(group));
     if (newest.text) entry.append(code(newest));
     if (newest.error) entry.append(words("cause", `Failed: ${newest.error}`));
     if (group.storm) entry.append(words("cause", sentence(group.storm.pattern)));
@@ -82,12 +70,10 @@ export class CompileList {
   }
 
   private fold(group: Group): HTMLElement {
-    const details = document.createElement("details");
-    const summary = document.createElement("summary");
-    summary.textContent = `All ${group.events.length} compilations`;
+    const summary = element("summary", "", `All ${group.events.length} compilations`);
     summary.dataset.key = `${group.key}/fold`;
+    const details = element("details", "", summary);
     details.open = this.unfolded.has(group.key);
-    details.append(summary);
     details.addEventListener("toggle", () => {
       if (details.open) this.unfolded.add(group.key);
       else this.unfolded.delete(group.key);
@@ -101,11 +87,9 @@ export class CompileList {
 function head(group: Group): HTMLElement {
   const newest = firstOf(group.events);
   const { recompiles, seconds: total } = totals(group.events);
-  const row = span("head", "");
-  const place = span("place", placeOf(newest));
   const names = new Set(group.events.map((event) => event.fun_name));
   const name = span("name", names.size === 1 ? newest.fun_name : "eager operations");
-  row.append(place, name);
+  const row = span("head", span("place", placeOf(newest)), name);
   if (group.events.length > 1) row.append(span("storm", `× ${group.events.length}`));
   if (recompiles) {
     const words = group.events.length > 1 ? count(recompiles, "recompile") : "recompile";
@@ -122,10 +106,7 @@ function placeOf(event: CompileEventJson): string {
 }
 
 function code(event: CompileEventJson): HTMLElement {
-  const row = document.createElement("code");
-  row.className = "jxs-compile-code";
-  row.append(span("number", String(event.line ?? "")), event.text);
-  return row;
+  return element("code", "jxs-compile-code", span("number", String(event.line ?? "")), event.text);
 }
 
 function fixOf(group: Group): string {
@@ -138,23 +119,17 @@ function sentence(clause: string): string {
 }
 
 function each(group: Group): HTMLElement {
-  const list = document.createElement("ul");
-  list.className = "jxs-compile-each";
-  for (const event of group.events) {
-    const item = document.createElement("li");
-    const cause = event.cause || `\`${event.fun_name}\``;
-    item.append(span("seconds", seconds(secondsOf(event))), words("cause", cause));
-    list.append(item);
-  }
-  return list;
+  const items = group.events.map((event) => {
+    const cause = words("cause", event.cause || `\`${event.fun_name}\``);
+    return element("li", "", span("seconds", seconds(secondsOf(event))), cause);
+  });
+  return element("ul", "jxs-compile-each", ...items);
 }
 
 function phases(event: CompileEventJson): string {
-  const parts = [
-    ["trace", event.trace_s],
-    ["lower", event.lower_s],
-    [event.persistent === "hit" ? "from the persistent cache" : "XLA", event.compile_s],
-  ] as const;
+  const last = event.persistent === "hit" ? "from the persistent cache" : "XLA";
+  const { trace_s: trace, lower_s: lower, compile_s: compile } = event;
+  const parts = Object.entries({ trace, lower, [last]: compile });
   // The panel is narrow: no line break between a number, its name and its unit.
   const spent = parts
     .filter(([, spent]) => spent)
@@ -163,20 +138,10 @@ function phases(event: CompileEventJson): string {
   return [...(kind ? [kind] : []), ...spent].join(" · ");
 }
 
-/** A sentence whose names in backticks become code. */
 function words(name: string, sentence: string): HTMLElement {
-  const element = span(name, "");
-  sentence.split("`").forEach((part, i) => {
-    const code = document.createElement("code");
-    code.textContent = part;
-    element.append(i % 2 ? code : part);
-  });
-  return element;
+  return span(name, ...quoted(sentence));
 }
 
-function span(name: string, text: string): HTMLElement {
-  const element = document.createElement("span");
-  element.className = `jxs-compile-${name}`;
-  element.textContent = text;
-  return element;
+function span(name: string, ...children: (Node | string)[]): HTMLElement {
+  return element("span", `jxs-compile-${name}`, ...children);
 }

@@ -1,5 +1,6 @@
 /** Compilations by line, by cell and in total. */
 
+import { push } from "../links";
 import type { CompileEventJson, StormUpdateJson } from "../schema/compiles";
 import { count, seconds } from "../words";
 
@@ -132,9 +133,7 @@ export function byCell(events: Iterable<CompileEventJson>): Map<string, CompileE
   const found = new Map<string, CompileEventJson[]>();
   for (const event of events) {
     if (!event.cell_id) continue;
-    const known = found.get(event.cell_id);
-    if (known) known.push(event);
-    else found.set(event.cell_id, [event]);
+    push(found, event.cell_id, event);
   }
   return found;
 }

@@ -3,6 +3,7 @@
 import { LabIcon } from "@jupyterlab/ui-components";
 import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
+import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
 import { CompileList } from "./compilelist";
 import { groups, matches, totalLine, totals } from "./compiles";
@@ -28,13 +29,17 @@ export class CompilesPanel extends Widget {
   private query = "";
   private onlyAgain = false;
   private due = 0;
-  private readonly total = make("p", "jxs-compiles-total");
-  private readonly name = make("p", "jxs-compiles-notebook");
-  private readonly words = make("div", "jxs-compiles-words");
-  private readonly tools = make("div", "jxs-compiles-tools");
-  private readonly status = make("p", "jxs-compiles-status");
-  private readonly filter = document.createElement("input");
-  private readonly again = button("↻ Recompiles only");
+  private readonly total = element("p", "jxs-compiles-total");
+  private readonly name = element("p", "jxs-compiles-notebook");
+  private readonly words = element("div", "jxs-compiles-words");
+  private readonly tools = element("div", "jxs-compiles-tools");
+  private readonly status = element("p", "jxs-compiles-status");
+  private readonly filter = element("input");
+  private readonly again = button("↻ Recompiles only", "", () => {
+    this.onlyAgain = !this.onlyAgain;
+    this.again.setAttribute("aria-pressed", String(this.onlyAgain));
+    this.update();
+  });
   private readonly list: CompileList;
 
   constructor(private readonly actions: PanelActions) {
@@ -48,8 +53,7 @@ export class CompilesPanel extends Widget {
     this.list = new CompileList((event) => this.open(event));
     this.status.setAttribute("role", "status");
     this.makeTools();
-    const head = make("header", "jxs-compiles-head");
-    head.append(this.total, this.name, this.tools);
+    const head = element("header", "jxs-compiles-head", this.total, this.name, this.tools);
     this.node.append(head, this.status, this.words, this.list.element);
     this.update();
   }
@@ -63,14 +67,11 @@ export class CompilesPanel extends Widget {
       this.update();
     });
     this.again.setAttribute("aria-pressed", "false");
-    this.again.addEventListener("click", () => {
-      this.onlyAgain = !this.onlyAgain;
-      this.again.setAttribute("aria-pressed", String(this.onlyAgain));
-      this.update();
-    });
-    const clear = button("Clear");
-    clear.title = "Clears this list. Badges and jaxscope's log keep their entries.";
-    clear.addEventListener("click", () => this.feed?.clear());
+    const clear = button(
+      "Clear",
+      "Clears this list. Badges and jaxscope's log keep their entries.",
+      () => this.feed?.clear(),
+    );
     this.tools.append(this.filter, this.again, clear);
   }
 
@@ -100,10 +101,6 @@ export class CompilesPanel extends Widget {
 
   /** Lumino merges several calls of `update` into one. */
   protected override onUpdateRequest(_: Message): void {
-    this.draw();
-  }
-
-  private draw(): void {
     const feed = this.feed;
     const listening = feed?.state === "listening";
     const events = feed?.listed ?? [];
@@ -126,10 +123,9 @@ export class CompilesPanel extends Widget {
     const feed = this.feed;
     if (!feed) return [paragraph("Open a notebook to list its compilations and their causes.")];
     if (feed.state !== "listening") {
-      const load = button("Add and run it");
-      load.title =
+      const title =
         "Inserts a cell with %load_ext jaxscope at the top of this notebook, and runs it.";
-      load.addEventListener("click", () => this.actions.load(feed));
+      const load = button("Add and run it", title, () => this.actions.load(feed));
       const words = paragraph(WORDS[feed.state]);
       return feed.state === "not-loaded" ? [words, load] : [words];
     }
@@ -148,29 +144,16 @@ export class CompilesPanel extends Widget {
   }
 }
 
-function make(tag: string, css: string): HTMLElement {
-  const element = document.createElement(tag);
-  element.className = css;
-  return element;
-}
-
-function button(label: string): HTMLButtonElement {
-  const element = document.createElement("button");
-  element.type = "button";
-  element.className = "jxs-compiles-button";
-  element.textContent = label;
-  return element;
+function button(label: string, title: string, pressed: () => void): HTMLButtonElement {
+  const node = element("button", "jxs-compiles-button", label);
+  node.title = title;
+  node.addEventListener("click", pressed);
+  return node;
 }
 
 /** A sentence with `%load_ext jaxscope` as code. */
 function paragraph(sentence: string): HTMLElement {
-  const element = document.createElement("p");
   const [before = "", after] = sentence.split("%load_ext jaxscope");
-  element.append(before);
-  if (after !== undefined) {
-    const code = document.createElement("code");
-    code.textContent = "%load_ext jaxscope";
-    element.append(code, after);
-  }
-  return element;
+  const rest = after === undefined ? [] : [element("code", "", "%load_ext jaxscope"), after];
+  return element("p", "", before, ...rest);
 }

@@ -25,16 +25,11 @@ export class Sites {
   ) {
     notebooks?.widgetAdded.connect((_, panel) => this.listen(panel.sessionContext));
     consoles?.widgetAdded.connect((_, panel) => this.listen(panel.sessionContext));
-    notebooks?.forEach((panel) => {
-      this.listen(panel.sessionContext);
-    });
-    consoles?.forEach((panel) => {
-      this.listen(panel.sessionContext);
-    });
+    for (const { session } of this.places()) this.listen(session);
     shared.returned.emit();
   }
 
-  private *places(): Generator<Place> {
+  private places(): Place[] {
     const found: Place[] = [];
     this.notebooks?.forEach((panel) => {
       const { resolver } = panel.content.rendermime;
@@ -44,15 +39,12 @@ export class Sites {
       const { resolver } = panel.console.rendermime;
       found.push({ resolver, session: panel.sessionContext, notebook: null });
     });
-    yield* found;
+    return found;
   }
 
   find(resolver: IRenderMime.IResolver | null): Site | null {
-    if (!resolver) return null;
-    for (const place of this.places()) {
-      if (place.resolver === resolver) return this.site(place);
-    }
-    return null;
+    const place = resolver && this.places().find((each) => each.resolver === resolver);
+    return place ? this.site(place) : null;
   }
 
   private site({ session, notebook }: Place): Site {
@@ -75,11 +67,8 @@ export class Sites {
   /** A console on a notebook's kernel has a second connection without comms: the notebook's has them. */
   private connected(kernel: Kernel.IKernelConnection | null): Kernel.IKernelConnection | null {
     if (!kernel || kernel.handleComms) return kernel;
-    for (const { session } of this.places()) {
-      const other = session.session?.kernel;
-      if (other?.id === kernel.id && other.handleComms) return other;
-    }
-    return kernel;
+    const all = this.places().map(({ session }) => session.session?.kernel);
+    return all.find((other) => other?.id === kernel.id && other.handleComms) ?? kernel;
   }
 
   private listen(session: ISessionContext): void {

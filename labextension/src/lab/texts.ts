@@ -2,7 +2,7 @@
 
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
-import { gunzipJson } from "../gzip";
+import { copied, gunzipJson } from "../gzip";
 import { TextAbsent } from "../host";
 import { readReply } from "../schema/report";
 
@@ -51,7 +51,7 @@ export async function send(
       kernel.disposed.disconnect(onGone);
       const data = message.content.data as JSONObject;
       const [buffer] = message.buffers ?? [];
-      resolve({ data, bytes: buffer ? bytesOf(buffer) : null });
+      resolve({ data, bytes: buffer ? copied(buffer) : null });
     };
     // Closed without an answer: jaxscope is not loaded in this kernel.
     comm.onClose = () => fail(new TextAbsent("forgotten"));
@@ -74,12 +74,6 @@ export async function subshell(
 export function broken(kernel: Kernel.IKernelConnection): boolean {
   const lost = ["restarting", "autorestarting", "terminating", "dead", "starting"];
   return kernel.isDisposed || lost.includes(kernel.status);
-}
-
-function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Uint8Array<ArrayBuffer> {
-  if (!ArrayBuffer.isView(buffer)) return new Uint8Array(buffer);
-  const view = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  return new Uint8Array(view);
 }
 
 /** Requests a text or a figure of a report. The answer is gzipped JSON. */

@@ -57,11 +57,11 @@ const FOLD_TITLES = { open: "Fold", folded: "Unfold" };
 const NO_COLUMNS: readonly Column[] = [];
 
 function span(css: string, text: string, title = ""): HTMLSpanElement {
-  const node = document.createElement("span");
-  node.className = css;
-  if (text) node.textContent = text;
-  if (title) node.title = title;
-  return node;
+  return Object.assign(document.createElement("span"), {
+    className: css,
+    textContent: text,
+    title,
+  });
 }
 
 /** The figures of a line, each as wide as its column. */
@@ -74,9 +74,8 @@ export function figures(
     const cell = cells?.[index] ?? "";
     const node = span(`jxs-figure ${column.css}`, "", column.hint ?? column.title);
     node.style.width = `${column.width}ch`;
-    if (typeof cell === "string") node.textContent = cell;
-    else {
-      node.textContent = cell.text;
+    node.textContent = typeof cell === "string" ? cell : cell.text;
+    if (typeof cell !== "string") {
       node.style.setProperty("--bar", `${Math.round(100 * Math.min(1, Math.max(0, cell.bar)))}%`);
     }
     row.append(node);
@@ -102,7 +101,7 @@ function markerOf(view: EditorView, line: number): GutterMarker {
 }
 
 /** One gutter for everything: half the nodes of four gutters. */
-export function beside(events: { pick(line: number): void; hover(line: number): void }): Extension {
+export function beside(pick: (line: number) => void, hover: (line: number) => void): Extension {
   const lineOf = (view: EditorView, from: number) => view.state.doc.lineAt(from).number;
   return gutter({
     class: "jxs-beside",
@@ -114,11 +113,11 @@ export function beside(events: { pick(line: number): void; hover(line: number): 
       click(view, block, event) {
         const line = lineOf(view, block.from);
         const target = event.target instanceof Element ? event.target : null;
-        if (!(target?.closest(".jxs-fold") && toggleFold(view, line))) events.pick(line);
+        if (!(target?.closest(".jxs-fold") && toggleFold(view, line))) pick(line);
         return true;
       },
       mousemove(view, block) {
-        events.hover(lineOf(view, block.from));
+        hover(lineOf(view, block.from));
         return false;
       },
     },

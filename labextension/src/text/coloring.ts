@@ -14,6 +14,7 @@ import {
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
+import { cached } from "../links";
 import { LONGEST } from "./hidden";
 import { look } from "./look";
 import { quoted } from "./quotes";
@@ -32,12 +33,7 @@ export const jump = StateEffect.define<null>();
 const DECORATIONS = new Map<string, Decoration>();
 
 function decoration(css: string): Decoration {
-  let found = DECORATIONS.get(css);
-  if (!found) {
-    found = Decoration.mark({ class: `jxs-t-${css}` });
-    DECORATIONS.set(css, found);
-  }
-  return found;
+  return cached(DECORATIONS, css, () => Decoration.mark({ class: `jxs-t-${css}` }));
 }
 
 class Coloring implements PluginValue {

@@ -8,8 +8,6 @@ export interface Fold {
   readonly last: number;
   /** Whether the last line is a closing bracket, shown after the first line. */
   readonly closes: boolean;
-  /** The number of enclosing folds. */
-  readonly depth: number;
   /** The entry of the program or a part around it: "fold all" leaves it open. */
   readonly entry: boolean;
 }
@@ -33,7 +31,7 @@ function braces(lines: readonly string[]): Fold[] {
       const head = open.pop() ?? 0;
       if (index > head) {
         const entry = ENTRY.test(lines[head]?.slice(0, 200) ?? "");
-        found.push({ first: head + 1, last: index + 1, closes: true, depth: open.length, entry });
+        found.push({ first: head + 1, last: index + 1, closes: true, entry });
       }
     }
     const end = last(line);
@@ -55,8 +53,7 @@ function blocks(lines: readonly string[]): Fold[] {
     ) {
       open.pop();
       if (filled > top.line) {
-        const place = { first: top.line + 1, last: filled + 1, closes: false };
-        found.push({ ...place, depth: open.length, entry: false });
+        found.push({ first: top.line + 1, last: filled + 1, closes: false, entry: false });
       }
     }
   };

@@ -12,17 +12,9 @@ import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { splitLines } from "../links";
 import { beside, figures, markOf } from "./beside";
-import { coloring, jump } from "./coloring";
+import { coloring } from "./coloring";
 import { cuts, documentOf, readOnly } from "./fixed";
-import {
-  foldAll,
-  foldAround,
-  foldedBehind,
-  folding,
-  foldsOf,
-  toggleFold,
-  unfolding,
-} from "./folding";
+import { foldAll, foldAround, foldedBehind, folding, foldsOf, toggleFold } from "./folding";
 import { visible } from "./hidden";
 import type { Hideable } from "./hide";
 import { handleKey } from "./keys";
@@ -40,7 +32,7 @@ import { Mouse } from "./mouse";
 import { paint } from "./paint";
 import { Ruler } from "./ruler";
 import { find, inWords, stepped } from "./search";
-import { stillAround, whenSeen } from "./sight";
+import { Sight } from "./sight";
 import type { Language } from "./tokens";
 
 export type { Hideable } from "./hide";
@@ -70,8 +62,7 @@ export class TextPane {
   /** The text with the positions of the editor: every line ends in one character. */
   private flat = "";
   private wrap = false;
-  /** Cancels the scroll that waits for the text to become visible. */
-  private unwait = () => {};
+  private readonly sight: Sight;
   private readonly mouse: Mouse;
 
   constructor(
@@ -92,6 +83,7 @@ export class TextPane {
     });
     this.view = new EditorView({ state: this.state({ ...PLAIN, language }) });
     this.ruler = new Ruler(this.view);
+    this.sight = new Sight(this.view, this.element);
     const body = document.createElement("div");
     body.className = "jxs-text-body";
     body.append(this.view.dom, this.ruler.element, this.message);
@@ -114,7 +106,7 @@ export class TextPane {
     const { language, hide, figures } = this.now;
     this.view.setState(this.state({ ...PLAIN, language, hide, figures }));
     this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
-    this.unwait();
+    this.sight.forget();
     this.mouse.forget();
     this.rule();
   }
@@ -152,10 +144,10 @@ export class TextPane {
         this.wrapping.of(this.wrap ? EditorView.lineWrapping : []),
         cuts(this.lines, doc),
         folding(foldsOf(this.lines, value.language)),
-        beside({
-          pick: (line) => this.pick(line, -1),
-          hover: (line) => this.mouse.hover(line, -1),
-        }),
+        beside(
+          (line) => this.pick(line, -1),
+          (line) => this.mouse.hover(line, -1),
+        ),
         paint,
         coloring,
         EditorView.domEventHandlers({
@@ -180,9 +172,8 @@ export class TextPane {
   /** Highlights the selection: `soft` all of it, `hot` its center, `spans` parts of lines. */
   light(soft: ReadonlySet<number>, hot: ReadonlySet<number>, spans: Spans = NO_SPANS): void {
     const { now } = this;
-    if (!(soft.size + hot.size + spans.size + now.soft.size + now.hot.size + now.spans.size))
-      return;
-    this.change({ soft, hot, spans });
+    const all = [soft, hot, spans, now.soft, now.hot, now.spans];
+    if (all.some(({ size }) => size)) this.change({ soft, hot, spans });
   }
 
   /** Shows figures beside the lines; without columns, none. */
@@ -197,8 +188,7 @@ export class TextPane {
   setWrap(on: boolean): void {
     if (on === this.wrap) return;
     this.wrap = on;
-    const extension = on ? EditorView.lineWrapping : [];
-    this.view.dispatch({ effects: this.wrapping.reconfigure(extension) });
+    this.view.dispatch({ effects: this.wrapping.reconfigure(on ? EditorView.lineWrapping : []) });
   }
 
   /** Switches the colors by source line. */
@@ -230,7 +220,7 @@ export class TextPane {
   search(query: string): number {
     if (query === this.now.hits.query) return this.now.hits.at.length;
     const before = this.now.hits.at[this.now.hits.now];
-    const hits = find(this.flat, query, before ?? this.view.lineBlockAtHeight(this.top).from);
+    const hits = find(this.flat, query, before ?? this.sight.first);
     this.change({ hits });
     this.goToMatch();
     return hits.at.length;
@@ -246,14 +236,10 @@ export class TextPane {
     return inWords(this.now.hits);
   }
 
-  private get top(): number {
-    return Math.max(0, this.view.scrollDOM.scrollTop);
-  }
-
   private goToMatch(): void {
     const { hits } = this.now;
     const at = hits.at[hits.now];
-    if (at !== undefined) this.scrollTo(at, true);
+    if (at !== undefined) this.sight.scrollTo(at, true);
   }
 
   // Positions.
@@ -262,63 +248,18 @@ export class TextPane {
   reveal(line: number, center = true): void {
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
-    this.scrollTo(doc.line(line).from, center);
+    this.sight.scrollTo(doc.line(line).from, center);
   }
 
   /** Scrolls a new text to a line, which should be in the upper `part` of the pane. */
   beginAt(line: number, part = 1): void {
-    this.measure(); // for the test of visibility
+    this.sight.measure(); // for the test of visibility
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
     const { from } = doc.line(line);
     // The editor always renders the line of the cursor.
     this.view.dispatch({ selection: { anchor: from } });
-    stillAround(this.element, () => {
-      this.scrollTo(from, true, part);
-      this.measure(); // scrolls
-    });
-  }
-
-  /** A position in the upper `part` of the pane is not scrolled. */
-  private scrollTo(place: number, center: boolean, part = 1): void {
-    this.unwait();
-    if (this.view.inView || typeof IntersectionObserver === "undefined") {
-      this.scrollNow(place, center, part);
-      return;
-    }
-    // With estimated heights it would end elsewhere.
-    this.unwait = whenSeen(this.element, () => {
-      stillAround(this.element, () => {
-        this.measure();
-        this.scrollNow(place, center, part);
-        this.measure();
-      });
-    });
-  }
-
-  /** Makes the editor measure now, by reading a height. */
-  private measure(): void {
-    this.view.requestMeasure();
-    this.view.lineBlockAtHeight(0);
-  }
-
-  private scrollNow(place: number, center: boolean, part: number): void {
-    const effects = unfolding(this.view.state, place);
-    if (effects.length) this.view.dispatch({ effects });
-    const { top, bottom } = this.view.lineBlockAt(place);
-    const height = this.view.scrollDOM.clientHeight;
-    const inSight = top >= this.top && bottom <= this.top + height * part;
-    const scroll =
-      inSight || !center
-        ? EditorView.scrollIntoView(place, { y: "nearest", yMargin: 0, xMargin: 40 })
-        : EditorView.scrollIntoView(place, { y: "start", yMargin: height / 3, xMargin: 40 });
-    const { from, to } = this.view.viewport;
-    const far = place < from || place > to;
-    this.view.dispatch({ effects: far ? [scroll, jump.of(null)] : scroll });
-  }
-
-  private activate(line: number): void {
-    this.change({ active: line });
+    this.sight.beginAt(from, part);
   }
 
   focus(): void {
@@ -332,7 +273,7 @@ export class TextPane {
   }
 
   dispose(): void {
-    this.unwait();
+    this.sight.forget();
     this.mouse.forget();
     this.ruler.dispose();
     this.view.destroy();
@@ -353,18 +294,15 @@ export class TextPane {
   private move(by: number): void {
     const { doc } = this.view.state;
     if (!this.lines.length) return;
-    const here = this.now.active || this.firstInSight() - Math.sign(by);
+    const first = doc.lineAt(this.sight.first).number;
+    const here = this.now.active || first - Math.sign(by);
     const line = this.unfolded(Math.min(Math.max(1, here + by), doc.lines), by);
-    this.activate(line);
+    this.change({ active: line });
     // Without a selection, copying takes the line of the cursor.
     this.view.dispatch({ selection: { anchor: doc.line(line).from } });
     this.reveal(line, false);
     this.announce(line);
     this.events.move(line);
-  }
-
-  private firstInSight(): number {
-    return this.view.state.doc.lineAt(this.view.lineBlockAtHeight(this.top).from).number;
   }
 
   /** The line, or the next one in this direction that is not folded. */
@@ -396,7 +334,7 @@ export class TextPane {
   }
 
   private pick(line: number, column: number): void {
-    this.activate(line);
+    this.change({ active: line });
     this.events.pick(line, column);
   }
 }

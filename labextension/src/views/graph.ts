@@ -10,7 +10,7 @@ import { gestures } from "../graph/gestures";
 import type { Module } from "../graph/hlo";
 import { Neighborhood, type Side } from "../graph/neighborhood";
 import { origins } from "../graph/origins";
-import { Reading } from "../graph/reading";
+import { HELP, NO_INSTRUCTION, Reading } from "../graph/reading";
 import { scene } from "../graph/scene";
 import { svg } from "../graph/svg";
 import { Walk } from "../graph/walk";
@@ -21,11 +21,8 @@ import { count } from "../words";
 import type { View } from "./view";
 
 const KIND = "optimized_hlo";
-export function graphView(model: ReportModel): View {
-  return new GraphView(model);
-}
 
-class GraphView implements View {
+export class GraphView implements View {
   readonly element: HTMLElement;
   private readonly canvas = svg("svg", { class: "jxs-canvas", role: "group" });
   private readonly status = element("div", "jxs-graph-status");
@@ -59,7 +56,7 @@ class GraphView implements View {
       up: () => this.goUp(),
       zoom: (factor) => this.zoom(factor),
       fit: () => this.fit(),
-      again: () => this.again(),
+      again: () => this.begin(this.model.pinned),
     });
     const room = element("div", "jxs-graph-room");
     room.append(this.canvas, this.message.element);
@@ -92,16 +89,12 @@ class GraphView implements View {
     this.camera.window = { width, height };
     if (!this.read()) return;
     if (this.around) {
-      if (before.width !== width || before.height !== height) {
-        this.camera.pan((width - before.width) / 2, (height - before.height) / 2);
-        this.move();
-      }
+      this.camera.pan((width - before.width) / 2, (height - before.height) / 2);
+      this.move();
       return;
     }
     this.pinned = this.model.pinned;
-    const index = this.indexOf(this.pinned);
-    this.start(index ?? this.first());
-    if (this.pinned && index === null) this.note = NO_INSTRUCTION;
+    if (this.begin(this.pinned) === null && this.pinned) this.note = NO_INSTRUCTION;
   }
 
   dispose(): void {
@@ -117,9 +110,7 @@ class GraphView implements View {
     if (fresh) this.around = null;
     if (this.around) return true;
     this.element.classList.toggle("jxs-empty", notice !== null);
-    if (notice?.text)
-      this.message.show(notice.text, notice.busy, notice.retry ? this.retry : undefined);
-    else this.message.hide();
+    this.message.notify(notice, () => this.model.tryAgain());
     if (notice) this.status.textContent = "";
     else this.fillBar();
     return notice === null;
@@ -128,8 +119,6 @@ class GraphView implements View {
   private get module(): Module | null {
     return this.reading.module;
   }
-
-  private readonly retry = () => this.model.tryAgain();
 
   private reset(): void {
     this.reading.forget();
@@ -143,9 +132,11 @@ class GraphView implements View {
     return selection && this.module ? chosen(this.model, this.module, selection) : null;
   }
 
-  /** Without a selection: the result of the whole program. */
-  private first(): number {
-    return this.module?.entry?.root ?? 0;
+  /** Starts at a selection; without one, at the result of the whole program. */
+  private begin(selection: Selection | null): number | null {
+    const index = this.indexOf(selection);
+    this.start(index ?? this.module?.entry?.root ?? 0);
+    return index;
   }
 
   private start(center: number): void {
@@ -158,18 +149,16 @@ class GraphView implements View {
   }
 
   private enter(computation: number): void {
-    const inner = this.module?.computations[computation];
-    if (inner && inner.root >= 0) this.start(inner.root);
+    this.start(this.module?.computations[computation]?.root ?? -1);
   }
 
   private get computation() {
-    const index = this.module?.instructions[this.center]?.computation ?? -1;
-    return this.module?.computations[index];
+    return this.module?.computations[this.module.instructions[this.center]?.computation ?? -1];
   }
 
   private goUp(): void {
     const [caller] = this.module?.callers(this.computation?.index ?? -1) ?? [];
-    if (caller !== undefined) this.start(caller);
+    this.start(caller ?? -1);
   }
 
   // Growing and shrinking.
@@ -178,9 +167,8 @@ class GraphView implements View {
     const { model } = this;
     const line = this.module?.instructions[index]?.line;
     if (line === undefined) return;
-    const selection = model.ofStage(KIND, line, "graph");
     const known = model.pinned?.origin === "graph" && model.pinned.line === line;
-    if (!known) model.pin(selection);
+    if (!known) model.pin(model.ofStage(KIND, line, "graph"));
     this.drawing.focus(index);
     this.grow(index);
   }
@@ -195,8 +183,7 @@ class GraphView implements View {
   }
 
   private toggle(index: number): void {
-    if (this.around?.opened.has(index)) this.around.close(index);
-    else this.around?.open(index);
+    this.around?.toggle(index);
     void this.redraw(index);
   }
 
@@ -239,11 +226,13 @@ class GraphView implements View {
       return;
     }
     this.mark();
-    const place = index === null ? undefined : this.drawing.place(index);
-    if (index === null || !place) return;
-    this.drawing.reachable(index);
-    this.camera.reveal(place);
-    this.move();
+    if (index !== null && this.reveal(this.drawing.place(index))) this.drawing.reachable(index);
+  }
+
+  private reveal(place: ReturnType<Drawing["place"]>): boolean {
+    if (place) this.camera.reveal(place);
+    if (place) this.move();
+    return place !== undefined;
   }
 
   private mark(): void {
@@ -273,8 +262,8 @@ class GraphView implements View {
       this.camera.drawing = layout;
       this.drawing.draw(next, layout, (node) => origin(node.line).dress);
       const after = kept < 0 ? undefined : this.drawing.place(kept);
+      const { scale } = this.camera;
       if (before && after) {
-        const { scale } = this.camera;
         this.camera.pan((before.x - after.x) * scale, (before.y - after.y) * scale);
       } else {
         const place = this.drawing.place(this.center);
@@ -282,26 +271,19 @@ class GraphView implements View {
         this.drawing.reachable(this.center);
       }
       // A removed box passes the focus on.
-      if (held && this.drawing.focused < 0) this.drawing.focus(this.visibleFor(kept));
+      if (held && this.drawing.focused < 0)
+        this.drawing.focus(around.visibleFor(kept) ?? this.center);
       this.move();
       this.mark();
       this.fillBar();
       this.report();
       this.element.dataset.thread = this.arranger.thread;
-      this.element.setAttribute("aria-busy", "false");
     } catch (error) {
       if (error instanceof Outdated || this.gone) return;
-      this.element.setAttribute("aria-busy", "false");
       this.element.classList.add("jxs-empty");
       this.message.show(`The graph could not be laid out: ${String(error)}`);
     }
-  }
-
-  /** The visible box for an instruction: its own, the result of its opened computation, or the center. */
-  private visibleFor(index: number): number {
-    if (this.around?.shown.has(index)) return index;
-    const inner = this.module?.computations[this.module.instructions[index]?.called[0] ?? -1];
-    return inner && this.around?.shown.has(inner.root) ? inner.root : this.center;
+    this.element.setAttribute("aria-busy", "false");
   }
 
   private move(): void {
@@ -323,10 +305,6 @@ class GraphView implements View {
     if (module && computation) this.bar.fill(module, computation);
   }
 
-  private again(): void {
-    this.start(this.indexOf(this.model.pinned) ?? this.first());
-  }
-
   private zoom(factor: number, at?: { x: number; y: number }): void {
     this.camera.zoom(factor, at);
     this.move();
@@ -346,10 +324,10 @@ class GraphView implements View {
     "0": () => this.fit(),
   };
   private readonly boxKeys: Readonly<Record<string, (index: number) => void>> = {
-    ArrowUp: (index) => this.go(this.walk.along(index, ["above"])),
-    ArrowDown: (index) => this.go(this.walk.along(index, ["below"])),
-    ArrowLeft: (index) => this.go(this.walk.aside(index, -1)),
-    ArrowRight: (index) => this.go(this.walk.aside(index, 1)),
+    ArrowUp: (index) => this.reveal(this.walk.go(this.walk.along(index, ["above"]))),
+    ArrowDown: (index) => this.reveal(this.walk.go(this.walk.along(index, ["below"]))),
+    ArrowLeft: (index) => this.reveal(this.walk.go(this.walk.aside(index, -1))),
+    ArrowRight: (index) => this.reveal(this.walk.go(this.walk.aside(index, 1))),
     Enter: (index) => this.press(index),
     " ": (index) => this.unfold(index),
     Delete: (index) => this.hide(index),
@@ -369,17 +347,4 @@ class GraphView implements View {
     else return false;
     return true;
   }
-
-  private go(index: number): void {
-    const place = this.walk.go(index);
-    if (!place) return;
-    this.camera.reveal(place);
-    this.move();
-  }
 }
-
-const NO_INSTRUCTION =
-  "The selection has no instruction in the optimized HLO, so the graph does not move.";
-const HELP =
-  "Arrow keys follow the edges, Enter selects and shows neighbors, Space opens a fusion or enters a " +
-  "loop, Delete hides, + and − zoom, 0 fits the graph.";

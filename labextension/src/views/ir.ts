@@ -23,12 +23,7 @@ const HINT =
 /** Width of the source in percent, by the number of stages beside it. */
 const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
 
-/** `notes` are shown where there is no program. */
-export function irView(model: ReportModel, notes: readonly string[] = []): View {
-  return new IrView(model, notes);
-}
-
-class IrView implements View {
+export class IrView implements View {
   readonly element: HTMLElement;
   private readonly room: Room;
   private readonly source: SourcePane;
@@ -44,6 +39,7 @@ class IrView implements View {
   /** Something was pinned while another tab was open. */
   private unseen = false;
 
+  /** `notes` are shown where there is no program. */
   constructor(
     private readonly model: ReportModel,
     notes: readonly string[],

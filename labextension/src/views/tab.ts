@@ -2,6 +2,7 @@
 
 import { element } from "../dom";
 import { type Absence, TextAbsent } from "../host";
+import { cached } from "../links";
 import { type Lead, markupNodes } from "../markup";
 import type { ReportModel } from "../model";
 import type { SectionJson, TabJson } from "../schema/report";
@@ -35,12 +36,8 @@ export function tabView(model: ReportModel, tab: TabJson): View {
       (section) => section.program === null || section.program === model.program,
     );
     const nodes = shown.map((section) => {
-      let node = made.get(section);
-      if (!node) {
-        node = sectionNode(section, (source, line) => model.goTo(source, line));
-        made.set(section, node);
-      }
-      return node;
+      const go: Lead = (source, line) => model.goTo(source, line);
+      return cached(made, section, () => sectionNode(section, go));
     });
     if (nodes.length === 0) {
       const words = `“${tab.title}” has no section for this program.`;
@@ -100,7 +97,6 @@ interface Figure {
 /** A button that requests the figure, and the element that it is drawn into. */
 function figure(model: ReportModel, kind: string): Figure {
   const button = element("button", "jxs-button");
-  button.type = "button";
   const status = element("span");
   status.setAttribute("role", "status");
   const place = element("div");

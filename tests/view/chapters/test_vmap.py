@@ -12,6 +12,7 @@ import pytest
 import jaxscope
 from jaxscope import model as m
 from jaxscope.view.base.document import Chapter
+from jaxscope.view.base.table import Cell
 from jaxscope.view.chapters.vmap import chapter
 from tests.view.conftest import as_html, text
 
@@ -176,7 +177,8 @@ def test_a_line_of_the_table_leads_to_itself(golden: m.Record) -> None:
     assert made is not None
     table = made.parts[-1].table
     assert table is not None
-    assert [table.leads(i) for i in range(3)] == [{0: (0, 2)}, {0: (0, 3)}, {0: (0, 4)}]
+    leads = [row[0].place for row in table.rows if isinstance(row[0], Cell)]
+    assert leads[:3] == [(0, 2), (0, 3), (0, 4)]
     assert table.rows[0][1] == "`s = w.sum()`"
 
 
