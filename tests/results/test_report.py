@@ -193,6 +193,18 @@ def test_a_display_that_fails_is_one_line(
         assert bundle["text/plain"].startswith("jit(standardize)")
 
 
+def test_the_transfer_of_numpy_inputs_is_timed_apart(report: Report, notebook: Notebook) -> None:
+    assert "transfer" not in [timing.label for timing in report.timings]
+    moved = jaxscope.inspect(standardize, np.arange(512.0, dtype=np.float32))
+    (transfer,) = [timing for timing in moved.timings if timing.label == "transfer"]
+    assert transfer.note == "1 NumPy array, 2048 bytes"
+    notebook.must("import jax.numpy as jnp, numpy as np\nx = np.ones(64, np.float32)")
+    ran = notebook.must("%%jaxjit -o block\ny = jnp.sin(x) * 2")
+    assert ran.error is None
+    block = notebook.names["block"]
+    assert [timing.label for timing in block.timings].count("transfer") == 1
+
+
 def test_data_frames(report: Report) -> None:
     lines = report.to_dataframe()
     ops = report.to_dataframe("ops")

@@ -87,7 +87,7 @@ class Run:
                 captured, wrapped.call, given.settings, given.context.listener, again=wrapped.again
             )
         value = None if measured.results is None else wrapped.finalize(measured.results)
-        return FinishedRun(wrapped, captured, measured, value)
+        return FinishedRun(wrapped, captured, measured.with_transfer(wrapped.transfer), value)
 
     def finished(self) -> FinishedRun:
         """All steps until the results are there; `describe` may follow later."""
