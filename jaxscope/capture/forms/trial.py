@@ -9,11 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.side_effects import imports_run_eagerly, noted
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
-from jaxscope.capture.inputs.mutation import contents, find_tracer, same_contents
+from jaxscope.capture.inputs.mutation import (
+    MOST_OBJECTS,
+    contents,
+    find_tracer,
+    same_contents,
+)
 from jaxscope.capture.inputs.pytrees import Copies
 from jaxscope.capture.inputs.results import Outcome
 from jaxscope.capture.options.composition import Composition
@@ -39,6 +45,17 @@ class Trial:
         self._snapshot = reads.snapshot(stored)
         self.earlier = reads.contents()
         """Contents of modules, classes and closure cells, by identity."""
+
+    def notes(self) -> tuple[str, ...]:
+        """A note where not everything can be snapshotted."""
+        if not self._snapshot.partial:
+            return ()
+        most = words.count(MOST_OBJECTS, "object")
+        note = (
+            f"The inputs hold more than {most}: in-place changes of the rest are not detected. "
+            "Pass only the part that is needed."
+        )
+        return (note,)
 
     @contextmanager
     def running(
@@ -163,6 +180,10 @@ class TracedForm:
 
     def read_unbound(self) -> None:
         """Raise Python's own NameError, on its line, for a name that is read and bound nowhere."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Notes about the trace, known before it."""
+        return self._trial.notes()
 
     def traced_objects(self) -> list[Any]:
         """The attributes that hold tracers after the trace."""

@@ -17,6 +17,8 @@ from typing import Any, Self
 
 from jax.core import Tracer
 
+from jaxscope.capture.inputs.pytrees import Branch
+
 
 class TracerNet:
     """Finds the tracers created inside a block that something keeps.
@@ -142,7 +144,8 @@ def _is_jaxs(holder: Any) -> bool:
     owners = [one for one in gc.get_referrers(holder) if not isinstance(one, types.FrameType)]
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
-    return any(_is_own(one) for one in owners)
+    # A branch of an input holds the user's own container.
+    return any(_is_own(one) and not isinstance(one, Branch) for one in owners)
 
 
 def _place(holder: Any) -> str:

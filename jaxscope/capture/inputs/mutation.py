@@ -40,6 +40,8 @@ class Snapshot:
     def __init__(self) -> None:
         self._seen: dict[int, tuple[Any, Any, str]] = {}
         self._arrays: list[np.ndarray] = []
+        self.partial = False
+        """Whether more than MOST_OBJECTS are reachable: changes of the rest go unnoticed."""
 
     def take(self, path: str, value: Any) -> None:
         """Remember every mutable container reachable from `value`, and lock its NumPy arrays."""
@@ -56,6 +58,7 @@ class Snapshot:
                 queue.extend((f"{where}[{i}]", child) for i, child in enumerate(item))
             elif isinstance(item, np.ndarray) and item.flags.writeable:
                 self._arrays.append(item)
+        self.partial = self.partial or bool(queue)
 
     def containers(self) -> list[tuple[Any, Any]]:
         """Each container with its contents at that moment."""

@@ -165,7 +165,7 @@ def _wrapped(
         arguments=arguments,
         finalize=form.finalize,
         facts=facts,
-        notes=form.notes(),
+        notes=(*form.notes(), *plain.notes()),
     )
 
 

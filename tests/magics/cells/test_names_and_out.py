@@ -44,3 +44,11 @@ def test_the_last_assignment_is_shown_where_ipython_shows_it(
         shell.ast_node_interactivity = before
     np.testing.assert_array_equal(value, [0, 2, 4])
     assert silent is None
+
+
+def test_the_objects_beyond_the_snapshot_are_noted(notebook: Notebook) -> None:
+    note = "The inputs hold more than 50 000 objects: in-place changes of the rest are not detected"
+    for number in (10, 60_000):
+        notebook.must(f"bag = {{'rows': [[i] for i in range({number})], 'w': 2.0}}")
+        ran = notebook.must("%%jaxjit -n 1\ny = x * bag['w']")
+        assert (note in " ".join(ran.text.split())) is (number > 50_000)
