@@ -37,7 +37,7 @@ class Untransformed:
         return jaxpr_as_fun(self.jaxpr)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, weakref_slot=True, eq=False)  # JAX holds a function weakly
 class Base:
     """Traces a program once, and is then a function that can be called repeatedly."""
 
