@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
@@ -23,6 +23,10 @@ _CHANGING_METHODS = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard "  # noqa: SIM905
     "appendleft extendleft popleft rotate fill resize put itemset".split()
 )
+_ASKING = frozenset(
+    "isinstance type round hasattr isscalar str repr format print float int complex bool".split()  # noqa: SIM905
+)
+"""Functions whose result follows from the Python type or text of an argument."""
 _LAYOUT = frozenset(
     {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
     | {tokenize.COMMENT, tokenize.ENDMARKER}
@@ -216,6 +220,18 @@ class CellSyntax:
         return None
 
     @cached_property
+    def asked(self) -> Mapping[str, int]:
+        """Names whose Python type or text the code uses, as in `type(lr)` and `f"{lr:.2f}"`.
+
+        With the first line that does.
+        """
+        found = [n for node in self._nodes for n in _asked(node) if isinstance(n, ast.Name)]
+        lines: dict[str, int] = {}
+        for name in sorted(found, key=lambda name: name.lineno):
+            lines.setdefault(name.id, name.lineno)
+        return lines
+
+    @cached_property
     def _nodes(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(self.tree))
 
@@ -266,6 +282,23 @@ def _change(node: ast.AST) -> InPlaceChange | None:
             return InPlaceChange(root, node.lineno, "method")
         case _:
             return None
+
+
+def _asked(node: ast.AST) -> Sequence[ast.expr]:
+    """The expressions whose type or text this node uses."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if (
+            name in _ASKING
+        ):
+            return args if name in ("print", "format") else args[:1]
+        case ast.FormattedValue(value=value):
+            return (value,)
+        case ast.BinOp(left=ast.Constant(str()), op=ast.Mod(), right=ast.Tuple(values)):
+            return values
+        case ast.BinOp(left=ast.Constant(str()), op=ast.Mod(), right=value):
+            return (value,)
+        case _:
+            return ()
 
 
 def _root(node: ast.expr) -> str:

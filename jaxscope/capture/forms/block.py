@@ -14,9 +14,11 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.reads import MISSING, Reads
+from jaxscope.capture.forms.side_effects import types_noted
 from jaxscope.capture.forms.trial import TracedForm, Trial, execute
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
@@ -24,6 +26,7 @@ from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
     augmented_in_place,
+    sees_tracer,
     shared_donation,
     sorted_in_place,
 )
@@ -107,7 +110,8 @@ class Block(TracedForm):
             raise refused
         self.silenced = cell.silenced
         data = {name: namespace[name] for name in known if not is_code(namespace[name])}
-        inputs = Inputs(data, settings)
+        self._asked = self._asked_numbers(data, settings)
+        inputs = Inputs(data, settings, asked=self._asked)
         refused = sorted_in_place(cell.syntax, inputs.numpy_names())
         refused = refused or _shared_donation(inputs, settings.donate, namespace)
         if refused is not None:
@@ -116,6 +120,24 @@ class Block(TracedForm):
         super().__init__(inputs, Trial(reads, cell.syntax, cell.file), composition, namespace)
         self.has_run = False
         """Whether the code of the cell has begun to run."""
+
+    def _asked_numbers(self, data: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
+        """The numbers whose Python type or text the cell uses: a tracer has others."""
+        asked = self.cell.syntax.asked if settings.composition.is_plain else ()
+        chosen = (*settings.static, *settings.traced, *settings.donate)
+        numbers = (float, complex, np.inexact)
+        return tuple([n for n in asked if isinstance(data.get(n), numbers) and n not in chosen])
+
+    def notes(self) -> tuple[str, ...]:
+        lines = self.cell.syntax.asked
+        return (
+            *super().notes(),
+            *(
+                f"`{name}` is static, because line {lines[name]} uses its Python type or text: a "
+                f"new value compiles again. `-t {name}` traces it."
+                for name in self._asked
+            ),
+        )
 
     def read_unbound(self) -> None:
         syntax = self.cell.syntax
@@ -141,7 +163,15 @@ class Block(TracedForm):
             namespace.update(inputs.values)
             start = dict(namespace)
             self.has_run = True
-            value = execute(self._code, namespace)
+            with types_noted([namespace], self.original) as types:
+                value: Any = None
+                try:
+                    value = execute(self._code, namespace)
+                except Exception:
+                    if not types:
+                        raise
+            if types:
+                raise sees_tracer(types[0][0], self.inputs.path_of(types[0][1]), types[0][1])
             if self._last is not None:
                 self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)

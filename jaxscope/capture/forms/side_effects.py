@@ -114,23 +114,25 @@ _TEXTS = ("__repr__", "__str__", "__format__")
 @contextmanager
 def types_noted(
     scopes: Sequence[MutableMapping[str, Any]], original_of: Callable[[Any], Any]
-) -> Generator[list[str]]:
+) -> Generator[list[tuple[str, Any]]]:
     """Collect the decisions that code of these scopes takes on a tracer's Python type.
+
+    Each with the function that was called and the value that the tracer replaces.
 
     `isinstance(lr, float)` and `round(lr)` give something else for a tracer than for the value
     that it replaces, which `original_of` returns, or the tracer itself.
     """
-    found: list[str] = []
+    found: list[tuple[str, Any]] = []
 
     def checked(value: Any, kinds: Any) -> bool:
         answer = isinstance(value, kinds)
         if isinstance(value, Tracer) and isinstance(original_of(value), kinds) != answer:
-            found.append("isinstance")
+            found.append(("isinstance", original_of(value)))
         return answer
 
     def rounded(value: Any, *digits: Any) -> Any:
         if isinstance(value, Tracer) and not hasattr(original_of(value), "shape"):
-            found.append("round")
+            found.append(("round", original_of(value)))
         return round(value, *digits)
 
     added: list[tuple[MutableMapping[str, Any], str, Any]] = []

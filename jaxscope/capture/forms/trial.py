@@ -178,6 +178,10 @@ class TracedForm:
             self._namespace.pop(name, None)
         return value
 
+    def original(self, tracer: Any) -> Any:
+        """The user's value that a tracer replaces; the tracer itself where it replaces none."""
+        return self.originals.get(id(tracer), (tracer, tracer))[1]
+
     def read_unbound(self) -> None:
         """Raise Python's own NameError, on its line, for a name that is read and bound nowhere."""
 

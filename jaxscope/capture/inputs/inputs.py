@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -58,9 +58,18 @@ class Inputs:
     """Named values, each leaf of which is traced or static."""
 
     def __init__(
-        self, values: Mapping[str, Any], settings: Settings, *, shapes: bool = False
+        self,
+        values: Mapping[str, Any],
+        settings: Settings,
+        *,
+        shapes: bool = False,
+        asked: Collection[str] = (),
     ) -> None:
-        """With `shapes`, a `jax.ShapeDtypeStruct` counts as an array, as in a call."""
+        """With `shapes`, a `jax.ShapeDtypeStruct` counts as an array, as in a call.
+
+        Numbers of the names in `asked` are static, because their Python type or text is used.
+        """
+        self._asked = asked
         self._settings = settings
         self._shapes = shapes
         self._nodes = {
@@ -77,6 +86,11 @@ class Inputs:
     def traced_names(self) -> tuple[str, ...]:
         """Names of which some leaf is traced."""
         return tuple([n for n, node in self._nodes.items() if pytrees.has_tracer(node)])
+
+    def path_of(self, value: Any) -> str:
+        """The path of the traced leaf with this value; empty where there is none."""
+        leaves = self.arguments.leaves
+        return next((leaf.path for leaf in leaves if leaf.value is value), "")
 
     def numpy_names(self) -> tuple[str, ...]:
         """Names with a NumPy array somewhere inside that is traced."""
@@ -199,6 +213,8 @@ class Inputs:
             return lambda value: (
                 Choice(True, "traced by -t") if can_be_traced(value) else self._choose(value)
             )
+        if name in self._asked:
+            return lambda value: Choice(False, "its type or text is used, so static; -t traces it")
         return self._choose
 
     def _choose(self, value: Any) -> Choice:

@@ -36,11 +36,10 @@ NOTHING_CHANGED = "No variable was changed."
 
 def changed_in_place(path: str, container: object, syntax: CellSyntax) -> RefusedError:
     """The refusal of a change in place, with the way to write it as a new value."""
-    root = path.partition("[")[0].partition(".")[0]
     return RefusedError(
         f"the cell changes `{path}` in place, but a compiled program works on copies. "
         f"{_fix(path, container)}",
-        syntax.line_of_change(root),
+        syntax.line_of_change(_root(path)),
     )
 
 
@@ -59,6 +58,14 @@ def swallowed(line: int | None) -> RefusedError:
         "the code catches JAX's error about a traced value, so it would branch differently than "
         "plain Python. Use `jnp.where` or `jax.lax.cond`, or make the array static with `-s`.",
         line,
+    )
+
+
+def sees_tracer(function: str, name: str, value: object) -> RefusedError:
+    """The refusal of code that decides on the Python type of a traced value."""
+    return RefusedError(
+        f"`{function}` sees JAX's tracer in place of `{name}` ({type(value).__name__}), so the "
+        f"code would branch differently than plain Python. Run with `-s {_root(name)}`."
     )
 
 
@@ -127,6 +134,11 @@ def augmented_in_place(
                 change.line,
             )
     return None
+
+
+def _root(path: str) -> str:
+    """The variable that a path starts at."""
+    return path.partition("[")[0].partition(".")[0]
 
 
 def _fix(path: str, container: object) -> str:

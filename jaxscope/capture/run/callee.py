@@ -143,7 +143,7 @@ class Callee:
                 traced = run.trace(wrapped)
             if types:
                 raise RefusedError(
-                    f"`{types[0]}` of a traced number gives something else than in plain Python."
+                    f"`{types[0][0]}` of a traced number gives something else than in plain Python."
                 )
             if texts:
                 raise RefusedError(

@@ -125,8 +125,7 @@ class CallSubject:
 
     def original(self, tracer: Any) -> Any:
         """The user's value that a tracer replaces; the tracer itself where it replaces none."""
-        originals = {} if self.plain is None else self.plain.originals
-        return originals.get(id(tracer), (tracer, tracer))[1]
+        return tracer if self.plain is None else self.plain.original(tracer)
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
         return nullcontext()

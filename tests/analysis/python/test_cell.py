@@ -512,3 +512,20 @@ ENTRY_POINTS = [
 @pytest.mark.parametrize(("text", "expected"), ENTRY_POINTS)
 def test_entry_points_are_the_functions_that_no_other_uses(text: str, expected: str) -> None:
     assert CellSyntax(parse(text)).entry_points == tuple(expected.split())
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [
+        ("isinstance(lr, float)", {"lr": 1}),
+        ("y = x * lr\nk = type(lr)", {"lr": 2}),
+        ("f'{lr:.2f} {n + 1} {o.lr}'", {"lr": 1}),
+        ("'%s' % lr", {"lr": 1}),
+        ("'%d of %s' % (n, lr)", {"n": 1, "lr": 1}),
+        ("'{}'.format(lr)", {"lr": 1}),
+        ("np.isscalar(lr)\nstr(lr)", {"lr": 1}),
+        ("lr % 2\nf(lr)\nlr.type\nprint(lr * 2, sep=lr)", {}),
+    ],
+)
+def test_names_whose_type_or_text_the_code_uses(code: str, asked: dict[str, int]) -> None:
+    assert CellSyntax(ast.parse(code)).asked == asked

@@ -1,6 +1,5 @@
-# A float that is put into text with digits is an error with the cure; `-s` compiles it.
-# expect: refused "-s lr"
-# line: 3
+# A float whose text the cell prints is static, so that the text is the number's.
+# compiles: 1 1
 
 # %% setup
 import jax.numpy as jnp
@@ -8,4 +7,7 @@ x, lr = jnp.ones(2), 0.125
 
 # %% cell
 y = x * lr
-print(f"lr = {lr:.2e}")
+print(f"lr = {lr:.2e}", str(lr), "%.3f" % lr, "{:.1f}".format(lr))
+
+# %% change
+lr = 0.25

@@ -1,17 +1,16 @@
-# A cell that asks for the type of a traced value sees a tracer; that is documented.
-# differs: is_float traced-type-seen
+# A cell that asks for the type of a traced array sees a tracer; that is documented.
+# differs: kind traced-type-seen
 # compiles: 1 0
 
 # %% setup
 import jax
 import jax.numpy as jnp
 x = jnp.arange(3.0)
-lr = 0.5
 
 # %% cell
-is_float = isinstance(lr, float)
+kind = type(x).__name__
 is_array = isinstance(x, jax.Array)
-y = x * lr
+y = x * 2
 
 # %% change
 x = x + 1

@@ -1,6 +1,4 @@
-# A traced float used as an int: the error says to make it static.
-# expect: refused "-s width"
-# line: 2
+# A float used as an int is static.
 
 # %% setup
 import jax.numpy as jnp
@@ -9,6 +7,9 @@ x = jnp.arange(6.0)
 
 # %% cell
 y = x[: int(width)]
+
+# %% change
+width = 2.0
 
 # %% after
 z = width * 2
