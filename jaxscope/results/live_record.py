@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
@@ -30,7 +29,10 @@ class LiveRecord(Viewed):
     def id(self) -> str:
         """The key of this report for requests to the kernel: a uuid4."""
         with self._lock:
-            self._id = self._id or str(uuid.uuid4())
+            if not self._id:
+                import uuid  # loads more than a session needs at its start
+
+                self._id = str(uuid.uuid4())
             return self._id
 
     @property

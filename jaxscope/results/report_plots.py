@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from jaxscope import words
-from jaxscope.analysis.profile.stacks import stack
 from jaxscope.model import Program, Roofline, Unavailable
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.results.base import needed
@@ -24,6 +23,7 @@ PLOTS: tuple[str, ...] = get_args(Plot)
 
 def figure(report: Report, kind: Plot, trace: Callable[[], bytes]) -> go.Figure:
     """The figure of a kind; `trace` gives the profiler's last session. Raises as `Report.plot`."""
+    from jaxscope.analysis.profile.stacks import stack
     from jaxscope.view.base import interactive
     from jaxscope.view.chapters import memory
     from jaxscope.view.profile.figures import roofline, timeline
