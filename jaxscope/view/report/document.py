@@ -9,7 +9,12 @@ import re
 from collections.abc import Iterator
 
 from jaxscope import words
-from jaxscope.analysis.links.line_figures import differentiates, figures, stage_of
+from jaxscope.analysis.links.line_figures import (
+    LineFigures,
+    all_figures,
+    differentiates,
+    stage_of,
+)
 from jaxscope.model import Program, Record, StageKind
 from jaxscope.view.base.document import Beside, Chapter, CodeBlock, Document, Part, Room, View
 from jaxscope.view.base.html import Html
@@ -44,16 +49,18 @@ def document(record: Record) -> Document:
     """The report for text and Markdown."""
     first, *others = record.programs or (None,)
     found = [*_top(record, first)]
+    sources = len(record.sources)
+    figures = [{}] * sources if first is None else all_figures(first, sources)
     for index, source in enumerate(record.sources):
         title = f"Source: {source.name}"
         lead = () if source.text else ("The source is empty.",)
         if index == 0 and record.profile is None:  # a profile has shown the cell already
-            brief = Part(code=_source(record, 0, _SCREEN_LINES), brief=True)
+            brief = Part(code=_source(record, 0, figures[0], _SCREEN_LINES), brief=True)
             found.append(Chapter("source", title, lead, (brief,), views=View.SHORT))
         views = View.FULL if index or record.profile is None else View(0)
-        if index == 0 or (first is not None and figures(first, index)):
+        if index == 0 or figures[index]:
             views |= View.MARKDOWN
-        part = Part(code=_source(record, index))
+        part = Part(code=_source(record, index, figures[index]))
         found.append(Chapter("source", title, lead, (part,), views=views))
     if first is not None:
         found += [*_program(record, first), _inputs(first), *_stages(first)]
@@ -198,11 +205,12 @@ def _stages(program: Program) -> Iterator[Chapter]:
             yield Chapter("stage", title, lead, (Part(code=shown),), views=views, folded=True)
 
 
-def _source(record: Record, index: int, most: int | None = None) -> CodeBlock:
+def _source(
+    record: Record, index: int, found: dict[int, LineFigures], most: int | None = None
+) -> CodeBlock:
     """The lines of a source with their figures; at most the costliest `most`."""
     lines = split_lines(record.sources[index].text)
     program = record.programs[0] if record.programs else None
-    found = figures(program, index) if program is not None else {}
     marked = {f.line for f in record.findings if f.source == index and f.line is not None}
     phases = program is not None and differentiates(program)
     total = sum(row.flops or 0 for row in found.values())
