@@ -3,7 +3,7 @@
 # make quick  after every edit: the tests that compile no JAX program, in under a minute on two cores
 # make golden rebuild what is derived from code: schemas, the viewer's types, golden files
 # make gpu    the tests that need a GPU, and the measurements of one, where there is one
-# make mutants  small bugs put into the code, and whether the tests beside it notice; not in CI
+# make mutants  small bugs put into the code, and whether the tests notice; not in CI
 # make setup | check | bench | lab | clean   the parts, see below
 
 SHELL := /bin/bash
@@ -104,8 +104,8 @@ bench: front-end
 	@$(PY) -m measurements
 	@$(PY) -m measurements.insert
 
-# A seeded sample; writes docs/measured/mutants/sample.json.
-MUTANTS ?= 40
+# A seeded sample; writes docs/measured/mutants/sample.json. Takes an hour or two; goes on where it ended.
+MUTANTS ?= 200
 mutants: .venv/stamp
 	@$(PY) tools/mutants.py --number $(MUTANTS)
 

@@ -88,6 +88,7 @@ def options(
     static: tuple[str, ...] = (),
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
+    recompile: bool | None = None,
     isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
@@ -95,7 +96,9 @@ def options(
     """Settings for the calls of `inspect` inside the block; blocks nest, the inner one wins.
 
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
-    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters.
+    device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters. recompile: False does
+    not compile a function that has run before again, so that the links of its lines are
+    approximate.
 
     For `profile`: isolate_lines also profiles the program with optimization barriers between its
     lines, which costs one more compilation; all_events also profiles a call with so many
@@ -114,6 +117,7 @@ def options(
         "static": static,
         "traced": traced,
         "donate": donate,
+        "recompile": recompile,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}

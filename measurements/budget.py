@@ -41,6 +41,23 @@ def ratio_to_median(
     return {**found, "yardstick_samples": list(yardstick_s)}
 
 
+def difference(
+    seconds: Sequence[float], yardstick_s: Sequence[float], budget_s: float, yardstick: str
+) -> dict[str, Any]:
+    """The median difference of samples taken in pairs: seconds added, whatever the yardstick."""
+    more = statistics.median(a - b for a, b in zip(seconds, yardstick_s, strict=True))
+    return {
+        "more_s": more,
+        "budget_s": budget_s,
+        "ok": more <= budget_s,
+        "median_s": statistics.median(seconds),
+        "yardstick": yardstick,
+        "yardstick_s": statistics.median(yardstick_s),
+        "samples": list(seconds),
+        "yardstick_samples": list(yardstick_s),
+    }
+
+
 def within_bytes(number: int, budget: int) -> dict[str, Any]:
     return {"bytes": number, "budget_bytes": budget, "ok": number <= budget}
 

@@ -7,12 +7,11 @@ Both without JAX's own stages and the run. The budget is 150 ms on a machine tha
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from measurements.budget import ratio
+from measurements.process import printed
 
 ROUNDS = 5
 BUDGET = 0.150 / 0.090
@@ -44,14 +43,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 def _process() -> tuple[float, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    ipython, extra = json.loads(done.stdout.strip().splitlines()[-1])
+    ipython, extra = printed(_CODE)
     return ipython, extra
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from measurements.__main__ import NAMES
+from measurements.__main__ import BY_HAND, NAMES
 from measurements.page import page
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +58,7 @@ def main() -> int:
     for document in DOCUMENTS:
         path = ROOT / document
         path.write_text(inserted(path.read_text("utf-8")), "utf-8")
-    (MEASURED / "README.md").write_text(page(MEASURED, NAMES), "utf-8")
+    (MEASURED / "README.md").write_text(page(MEASURED, (*NAMES, *BY_HAND)), "utf-8")
     return 0
 
 

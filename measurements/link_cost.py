@@ -13,10 +13,8 @@ import json
 import re
 import resource
 import statistics
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -27,6 +25,7 @@ from jaxscope.analysis.links.line_links import source_lines, stage_lines
 from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
 from jaxscope.model import Equation, Program, Stage, StageKind
 from measurements.budget import bounded, ratio_to_median, within_bytes
+from measurements.process import printed
 from tests.capture.program.linked import link
 from tests.capture.program.programs import transformer_step
 
@@ -95,14 +94,7 @@ def _in_a_process(size: int) -> dict[str, Any]:
         "import json; from measurements import link_cost; "
         f"print(json.dumps(link_cost.largest({size})))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return printed(code)
 
 
 def largest(size: int) -> dict[str, Any]:

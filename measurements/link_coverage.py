@@ -6,12 +6,11 @@ No link that is called exact may contradict the stack frames that XLA kept.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from measurements.process import printed
 from tests.capture.program.linked import link
 from tests.capture.program.programs import PROGRAMS
 
@@ -50,19 +49,10 @@ def _sharded() -> dict[str, Any]:
         "from measurements.link_coverage import row; print(json.dumps(row(link(*sharded()))))"
     )
     environment = {
-        **os.environ,
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return printed(code, environment)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ Each side in a process of its own; the growth of the resident set from the first
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from measurements.budget import within_bytes
+from measurements.process import printed
 
 CELLS = 2000
 BUDGET = 120_000_000
@@ -52,14 +51,7 @@ def measure(count: int = CELLS) -> dict[str, Any]:
 def _process(cell: str, count: int) -> list[int]:
     """Resident bytes along the way, 21 of them."""
     code = _CODE.format(count=count, cell=cell)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return printed(code)
 
 
 if __name__ == "__main__":

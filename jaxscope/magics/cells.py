@@ -44,17 +44,22 @@ def read_cell(
     if found is not None:
         raise usage_error(found.message)
     tree = _shown(shell, shell.transform_ast(tree))
-    return CellText(text, body, name, CellSyntax(tree), shell.compile.flags)
+    return _cell(shell, text, body, name, tree)
+
+
+def _cell(shell: Any, text: str, body: str, file: str, tree: ast.Module) -> CellText:
+    syntax = CellSyntax(tree)
+    return CellText(text, body, file, syntax, shell.compile.flags, shell.ast_node_interactivity)
 
 
 def _shown(shell: Any, tree: ast.Module) -> ast.Module:
     """The tree with the expression that `last_expr_or_assign` of IPython shows."""
     last = tree.body[-1] if tree.body else None
-    if getattr(shell, "ast_node_interactivity", "") == "last_expr_or_assign":
+    if shell.ast_node_interactivity == "last_expr_or_assign":
         match last:
             case (
                 ast.Assign(targets=[ast.Name(id=name)])
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
+                | ast.AnnAssign(target=ast.Name(id=name))
                 | ast.AugAssign(target=ast.Name(id=name))
             ):
                 tree.body.append(ast.copy_location(ast.Expr(ast.Name(name, ast.Load())), last))
@@ -91,7 +96,7 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
         first = len(body) - len(body.lstrip("\n"))
         python = "\n" * (first + 1) + shell.transform_cell(body[first:])
         tree = _shown(shell, shell.transform_ast(ast.parse(python, filename=name)))
-        text = CellText(body, body, name, CellSyntax(tree), shell.compile.flags)
+        text = _cell(shell, body, body, name, tree)
         statements, expression = text.code()
     except SyntaxError as error:
         if "await" in str(error) or "async" in str(error):

@@ -73,10 +73,15 @@ class Profiling(Family):
         require_jax("jaxprof")
         plan = transforms.plan(given, always=True) or ProfilePlan()
         if cell is None:
+            transforms.check_report_name_in(given.report, rest, "this call")
             from jaxscope.capture.options.settings import Settings
 
             key = f"line:{rest}"
-            settings = Settings(device=self.scope.device or None, profile=plan)
+            settings = Settings(
+                device=self.scope.device or None,
+                recompile=not given.no_recompile,
+                profile=plan,
+            )
             ran = self.run_call(rest, settings, "jaxprof", key)
         else:
             key = self.scope.session.cell_key(cell)

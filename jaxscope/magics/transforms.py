@@ -71,6 +71,7 @@ class Transforms(Family):
         require_jax(magic)
         settings = self._settings(given, Composition.compiled(found))
         if cell is None:
+            transforms.check_report_name_in(given.report, rest, "this call")
             ran = self.run_call(rest, settings, magic, f"line:{settings.composition} {rest}")
         else:
             ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
@@ -114,6 +115,7 @@ class Transforms(Family):
                 given.device or self.scope.device or None,
                 self.scope.runs if given.runs is None else given.runs,
                 x64=given.x64,
+                recompile=not given.no_recompile,
                 only=given.only,
                 profile=transforms.plan(given),
                 composition=composition,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -93,6 +94,7 @@ class Watching(Family):
     def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
+        self._repeated: Counter[tuple[str, ...]] = Counter()
         self._before: list[int] = []
 
     def completers(self) -> dict[str, Completer]:
@@ -119,6 +121,7 @@ class Watching(Family):
                 "its own cell."
             )
         transforms.check_name(given.log, "log")
+        transforms.check_report_name_in(given.log, self._shell.transform_cell(cell))
         return self._watch(line, cell, given)
 
     @no_var_expand
@@ -219,9 +222,11 @@ class Watching(Family):
             # %%jaxwatch and %%jaxjit have just shown it.
             cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
             shown = cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
+            from jaxscope.analysis.compiles.storms import avoidable
+
             # New code has to be compiled: a footer only for what could be avoided.
-            avoidable = any(c.fix for compile in log.recompiles for c in compile.causes)
-            if not shown and (log.total_s >= self.scope.footer_s or avoidable):
+            again = avoidable(log.recompiles, self._repeated)
+            if not shown and (again or log.total_s >= self.scope.footer_s):
                 from jaxscope.view.compiles.rows import footer
 
-                display.say(footer(log))
+                display.say(footer(log, again))

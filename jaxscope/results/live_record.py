@@ -99,7 +99,8 @@ class LiveRecord(Viewed):
     def complete(self) -> Self:
         """Fetch every text that needs no compilation, or the reason for its absence; saving does
         this first."""
-        for program, texts in enumerate(self._texts):
+        # A profiled cell that compiled nothing has a trace and no program.
+        for program, texts in enumerate(self._texts[: len(self.programs)]):
             for kind in StageKind:
                 if not kind.costs_compile and texts is not None:
                     self._keep(program, self.stage(kind, program))

@@ -7,6 +7,7 @@ import json
 
 from jaxscope import model as m
 from jaxscope.analysis import report_tables
+from jaxscope.model.compile_log import Log, Storm
 from tests.paths import TESTS
 
 GOLDEN = TESTS / "data" / "report" / "report.json"
@@ -37,6 +38,7 @@ def test_lines_of_the_cell_add_up_to_the_program() -> None:
     by_line = {row["line"]: row for row in cell}
     assert by_line[1]["equations"] == 0
     assert by_line[1]["flops"] == 0.0
+    assert (by_line[1]["backward_instructions"], by_line[1]["backward_flops"]) == (0, 0.0)
     assert by_line[3]["flops"] == 2.0 * 256 * 64 * 128 + 256 * 128
     assert by_line[11]["exact"] is False
 
@@ -44,7 +46,8 @@ def test_lines_of_the_cell_add_up_to_the_program() -> None:
 def test_lines_without_the_optimized_text_have_equations_only() -> None:
     bare = dataclasses.replace(RECORD, programs=(dataclasses.replace(PROGRAM, stages=()),))
     found = rows(report_tables.lines(bare))
-    assert all(row["instructions"] is None and row["flops"] is None for row in found)
+    for name in ("instructions", "flops"):
+        assert {row[f"{part}{name}"] for row in found for part in ("", "backward_")} == {None}
     assert sum(row["equations"] for row in found) > 0  # type: ignore[misc]
 
 
@@ -83,6 +86,9 @@ def test_compiles_timings_and_values_repeat_the_record() -> None:
     compiles = rows(report_tables.compiles(RECORD))
     assert [row["function"] for row in compiles] == [c.fun_name for c in RECORD.compiles]
     assert [row["total_s"] for row in compiles] == [c.total_s for c in RECORD.compiles]
+    sites = [c.site for c in RECORD.compiles]
+    assert [row["file"] for row in compiles] == [site.file if site else "" for site in sites]
+    assert [row["line"] for row in compiles] == [site and site.span.line for site in sites]
     timings = rows(report_tables.timings(RECORD))
     expected = [t for program in RECORD.programs for t in program.timings]
     assert [row["median_s"] for row in timings] == [t.median_s for t in expected]
@@ -114,3 +120,13 @@ def test_tables_of_a_run_that_compiled_nothing_are_empty_but_for_the_lines() -> 
         assert columns
         assert found == ()
     assert all(row["equations"] == 0 for row in rows(report_tables.lines(NOTHING)))
+
+
+def test_a_compile_log_names_the_pattern_of_each_compilation_that_repeats() -> None:
+    compiles = tuple(
+        m.Compile("f", m.CompileKind.JIT, None, trace_s=0.1, lower_s=0.2, compile_s=0.3, serial=n)
+        for n in (1, 2, 3)
+    )
+    storm = Storm((1, 3), "`x` grows by 1 each time", "Pad it.")
+    found = rows(report_tables.compile_log(Log("", compiles, storms=(storm,))))
+    assert [row["pattern"] for row in found] == [storm.pattern, "", storm.pattern]

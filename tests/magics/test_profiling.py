@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -155,6 +156,15 @@ for _ in range(3): b = _step(x)
 for _ in range(3): c = length(x)
 for _ in range(3): d = jnp.where(x > 0, x, 0.0)
 """
+
+
+def test_a_cell_without_a_program_of_its_own_can_be_saved(shell: Any, tmp_path: Path) -> None:
+    shell.run_cell("%%jaxprof -q -o rep\ns = x * 2").raise_error()
+    report = shell.user_ns["rep"]
+    assert not report.programs
+    report.save(tmp_path / "report.json.gz")
+    assert jaxscope.load(tmp_path / "report.json.gz").summary() == report.summary()
+    assert report.to_html(tmp_path / "report.html").exists()
 
 
 def test_jitted_functions_are_no_single_operations_whatever_their_name(shell: Any) -> None:

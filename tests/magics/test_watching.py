@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -180,6 +181,86 @@ def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook
     assert ran.text.startswith("jaxscope: 1 compile in ")
     assert notebook.must("%jaxwatch off").text.startswith("jaxwatch is off")
     assert notebook.must("jax.jit(lambda x: x + 4)(np.ones(3))").shown == ()
+
+
+ORDINARY = """
+key = jax.random.key(0)
+x = jax.random.normal(key, (16, 3))
+t = jnp.sin(x).sum(1)
+w, history = jnp.zeros(3), []
+@jax.jit
+def train_step(w, x, t):
+    loss, g = jax.value_and_grad(lambda w: ((x @ w - t) ** 2).mean())(w)
+    return w - 0.1 * g, loss
+# %%
+for _ in range(5):
+    w, loss = train_step(w, x, t)
+    history.append(loss)
+# %%
+np.asarray(history)
+# %%
+x.shape, w.shape
+# %%
+error = x @ w - t
+# %%
+error.mean(), error.std()
+# %%
+def evaluate(x, t):
+    return (jnp.sin(x).sum(1) - t).mean()
+# %%
+evaluate(x, t)
+# %%
+test = jax.random.normal(jax.random.key(1), (8, 3))
+# %%
+aim = jnp.sin(test).sum(1)
+# %%
+evaluate(test, aim)
+# %%
+curve = jnp.linspace(0, 1, 50), jnp.linspace(0, 1, 60)
+# %%
+[jnp.ones(n).sum() for n in (3, 5, 7, 9)]
+# %%
+jax.lax.fori_loop(0, 3, lambda i, v: v * 2, x)
+# %%
+jax.lax.fori_loop(0, 3, lambda i, v: v * 2, x)
+# %%
+x[:5]
+# %%
+x[5:9]
+# %%
+test @ w
+# %% footer
+w, loss = train_step(w, test, aim)
+# %%
+w, loss = train_step(w, x, t)
+# %%
+evaluate(test[:5], aim[:5])
+# %% footer
+evaluate(test[:6], aim[:6])
+# %% footer
+for n in range(20, 32):
+    jnp.sin(np.ones(n, np.float32))
+"""
+
+
+def test_an_ordinary_session_has_footers_only_where_something_can_be_changed(
+    notebook: Notebook,
+) -> None:
+    notebook.must("import jax.numpy as jnp")
+    notebook.must("%jaxwatch on --over 1000")
+    cells = re.split(r"^# %%(.*)\n", ORDINARY, flags=re.M)
+    found = [bool(notebook.must(cell).shown) for cell in cells[::2]]
+    assert found == ["footer" in mark for mark in ("", *cells[1::2])]
+    assert sum(found) == 3
+    assert len(found) >= 20
+
+
+def test_a_footer_for_the_time_does_not_blame_a_second_shape(notebook: Notebook) -> None:
+    notebook.must("import jax.numpy as jnp\njnp.ones(1117) * 7.5")
+    notebook.must("%jaxwatch on --over 0")
+    ran = notebook.must("jnp.ones(1118) * 7.5")
+    assert ran.text.startswith("jaxscope: 2 compiles in ")
+    assert "→" not in ran.text
 
 
 def test_code_that_was_edited_has_to_be_compiled_and_needs_no_footer(notebook: Notebook) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from measurements import budget, session_memory, startup
 from measurements.__main__ import ACCURACY, BUDGETS
-from measurements.budget import ratio, ratio_to_median, within, within_bytes
+from measurements.budget import difference, ratio, ratio_to_median, within, within_bytes
 from tests.paths import ROOT
 
 
@@ -32,6 +32,13 @@ def test_samples_that_are_not_pairs_are_compared_with_the_median_of_the_yardstic
     assert found["ratio"] == 3.0
     assert found["ok"]
     assert found["yardstick_samples"] == [1.0, 2.0, 9.0]
+
+
+def test_a_difference_is_that_of_pairs() -> None:
+    found = difference([3.0, 6.0, 9.0], [1.0, 5.0, 1.0], 2.0, "a call")
+    assert found["more_s"] == 2.0
+    assert found["ok"]
+    assert not difference([3.0], [1.0], 1.9, "a call")["ok"]
 
 
 def test_pairs_have_the_same_length() -> None:

@@ -275,6 +275,7 @@ def test_whose_work_nobody_can_tell_counts_for_no_guard_and_is_said() -> None:
         entered.wait(60)
         with jaxscope.expect_compiles(exactly=0) as log:
             threads.submit(step, ones(3)).result()
+            threads.submit(fresh("lowered").lower, ones(3)).result()  # compiles nothing
         done.set()
         said = "1 compilation outside every guard while several were open: not counted; "
         assert [note.startswith(said) for note in (*log.notes, *guarded.result())] == [True, True]

@@ -1,5 +1,6 @@
 """Repeated recompilation ("storms"): compilations of one line as one row, with pattern and fix."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,31 @@ _PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
     CauseKind.SHARDING: ("the sharding changes", ""),
     CauseKind.CONTEXT: ("a config setting of JAX changes", ""),
 }
+
+
+def avoidable(recompiles: Sequence[Compile], earlier: Counter[tuple[str, ...]]) -> bool:
+    """Whether the recompilations of one cell include one that its author would want to avoid.
+
+    That of a jitted function with a fix is one. A second shape of an eager operation is ordinary
+    work: it counts where one operation of one line compiles 8 times in the cell, or in 3 cells.
+    `earlier` counts the cells of that, and is updated.
+    """
+    fixable = [compile for compile in recompiles if any(cause.fix for cause in compile.causes)]
+    eager = Counter(_operation(c) for c in fixable if c.kind is CompileKind.EAGER)
+    earlier.update(eager.keys())
+    return (
+        any(compile.kind is not CompileKind.EAGER for compile in fixable)
+        or any(number >= _MANY for number in eager.values())
+        or any(earlier[operation] >= LEAST for operation in eager)
+    )
+
+
+def _operation(compile: Compile) -> tuple[str, ...]:
+    """The operation and its line. A cell that runs again has a new number in IPython's terminal."""
+    if compile.site is None:
+        return (compile.fun_name,)
+    file = re.sub(r"^<ipython-input-\d+-", "", compile.site.file)
+    return compile.fun_name, file, str(compile.site.span.line)
 
 
 def storms(compiles: Sequence[Compile]) -> tuple[Storm, ...]:

@@ -65,8 +65,6 @@ def common_bytes(
         return instruction.shape.bytes
     if opcode == "outfeed":
         return sum(operand.bytes for operand in operands)
-    if opcode in ("all-reduce", "all-reduce-start"):
-        return instruction.shape.bytes + sum(sizes)
     return output + sum(sizes)
 
 

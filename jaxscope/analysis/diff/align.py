@@ -78,18 +78,19 @@ def _ascending(pairs: Pairs) -> Pairs:
     """The longest subsequence with ascending second indices (patience sorting)."""
     ends: list[int] = []
     last: list[int] = []
-    before: list[int] = []
+    before: list[int | None] = []
     for index, (_, j) in enumerate(pairs):
         at = bisect.bisect_left(ends, j)
-        before.append(last[at - 1] if at else -1)
+        before.append(last[at - 1] if at else None)
         ends[at : at + 1] = [j]
         last[at : at + 1] = [index]
     longest: Pairs = []
-    index = last[-1] if last else -1
-    while index >= 0:
+    index = last[-1] if last else None
+    while index is not None:
         longest.append(pairs[index])
         index = before[index]
-    return longest[::-1]
+    longest.reverse()
+    return longest
 
 
 def _windows(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:

@@ -16,8 +16,6 @@ from jaxscope.analysis.diff.ir_functions import IrFunction, IrLine, ir_functions
 from jaxscope.model import StageKind
 from jaxscope.model.report_diff import ChangeKind, LineChange
 
-_DEEPEST = 200
-"""Nesting of calls up to which contents are compared; deeper functions are compared alone."""
 _SUFFIX = re.compile(r"(?:[._]?\d+|\.clone|\.remat)+$")
 LONG = (
     "This text is too long and repetitive for the best alignment. Every difference is shown, but "
@@ -64,21 +62,20 @@ class _Text:
         """By function: a hash of each line's content, operands and called functions."""
         self.hashes: list[int | None] = [None] * len(self.functions)
         for i in range(len(self.functions)):
-            self._hash(i, 0)
+            self._hash(i)
 
     def called(self, line: IrLine) -> list[int]:
         return [self.index[name] for name in line.calls if name in self.index]
 
-    def _hash(self, i: int, depth: int) -> int:
+    def _hash(self, i: int) -> int:
+        # JAX recurses deeper while it traces nested calls than this does while it reads them.
         found = self.hashes[i]
         if found is None:
             self.hashes[i] = 0  # ends a recursion
             made = self.contents[i]
             for line, definitions in zip(self.functions[i].lines, self.definitions[i], strict=True):
                 operands = tuple([(made[d[0]], d[1]) if d else None for d in definitions])
-                inside: tuple[int, ...] = ()
-                if depth < _DEEPEST:
-                    inside = tuple([self._hash(j, depth + 1) for j in self.called(line)])
+                inside = tuple([self._hash(j) for j in self.called(line)])
                 made.append(hash((line.key, operands, inside)))
             found = self.hashes[i] = hash(tuple(made))
         return found

@@ -42,7 +42,7 @@ def _slow_tracing(evidence: Evidence) -> Iterator[Finding]:
         for frame in equation.frames[-1:]
         if frame.source == 0
     )
-    line, most = by_line.most_common(1)[0] if by_line else (None, 0)
+    line, most = next(iter(by_line.most_common()), (None, 0))
     total = count(len(equations), "equation")
     reason = f"JAX traced {total} in {seconds(trace_s)}; line {line} made {most} of them."
     if line is None or len(equations) < EQUATIONS_PER_S * trace_s:
@@ -133,8 +133,7 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 None,
                 f"Links between the source and the compiled stages of {program.title} are "
                 "approximate or missing.",
-                "Inspect the function before its first call, or call `jax.clear_caches()` and run "
-                "again.",
+                "Inspect the function before its first call, or run without `--no-recompile`.",
                 f"{why[:1].upper()}{why[1:].rstrip('.')}.",
             )
         call = program.call

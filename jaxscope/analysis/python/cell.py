@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
-from typing import Literal
 
+from jaxscope.analysis.python.changes import InPlaceChange, in_place_change
 from jaxscope.analysis.python.flow import NameFlow
 from jaxscope.analysis.python.scopes import Function
 from jaxscope.analysis.python.statements import own_nodes
@@ -19,10 +19,6 @@ from jaxscope.model.source import Source, SourceKind
 REFLECTIVE = frozenset({"eval", "exec", "globals", "locals", "vars"})
 """Functions that reach the namespace without naming what they read or bind."""
 
-_CHANGING_METHODS = frozenset(
-    "append extend insert remove pop clear sort reverse update setdefault popitem add discard "  # noqa: SIM905
-    "appendleft extendleft popleft rotate fill resize put itemset".split()
-)
 _ASKING = frozenset(
     "isinstance type round hasattr isscalar str repr format print float int complex bool".split()  # noqa: SIM905
 )
@@ -46,6 +42,8 @@ class CellText:
     """Of the body, with the line numbers of the whole cell."""
     flags: int = 0
     """Compiler flags of the shell, from its `from __future__` imports."""
+    interactivity: str = "last_expr"
+    """IPython's `ast_node_interactivity`: the statements that are shown."""
 
     @property
     def silenced(self) -> bool:
@@ -56,29 +54,30 @@ class CellText:
     def source(self) -> Source:
         return Source("cell", self.file, SourceKind.CELL, self.text)
 
+    @property
+    def shows_more(self) -> bool:
+        """Whether more is shown than the value of the last expression."""
+        return self.interactivity in ("all", "last") and not self.silenced
+
     def code(self) -> tuple[CodeType, CodeType | None]:
-        """The statements, and separately the last expression, whose value is `Out`."""
-        last, body = self.syntax.last, self.syntax.tree.body
-        module = ast.Module(body if last is None else body[:-1], type_ignores=[])
-        statements = compile(module, self.file, "exec", self.flags, dont_inherit=True)
-        if last is None:
-            return statements, None
-        expression = ast.Expression(last)
-        return statements, compile(expression, self.file, "eval", self.flags, dont_inherit=True)
+        """The statements, and separately the last expression, whose value is `Out`.
 
+        Code that `shows_more` passes the other values to `sys.displayhook`, as IPython does.
+        """
+        body, last = self.syntax.tree.body, self.syntax.last
+        separate = last is not None or (self.shows_more and self.interactivity == "last")
+        statements = body[:-1] if separate else body
+        if self.shows_more and self.interactivity == "all":
+            first = self._compiled(ast.Interactive(statements))
+        else:
+            first = self._compiled(ast.Module(statements, type_ignores=[]))
+        if last is not None:
+            return first, self._compiled(ast.Expression(last))
+        return first, self._compiled(ast.Interactive(body[-1:])) if separate else None
 
-@dataclass(frozen=True, slots=True)
-class InPlaceChange:
-    """A place where the text may change an object that it reaches through a name."""
-
-    name: str
-    """The name: `model` of `model.layers[0].w = …`."""
-    line: int
-    how: Literal["item", "attribute", "method", "augmented", "sort"]
-    """`d[k] = …`, `o.a = …`, `l.append(…)`, `a += …`, and the statement `a.sort()`."""
-    target: str = ""
-    """The object that a `sort` changes, as text."""
-    method: str = ""
+    def _compiled(self, tree: ast.Module | ast.Interactive | ast.Expression) -> CodeType:
+        modes = {ast.Module: "exec", ast.Interactive: "single", ast.Expression: "eval"}
+        return compile(tree, self.file, modes[type(tree)], self.flags, dont_inherit=True)
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ class CellSyntax:
     @cached_property
     def changes(self) -> tuple[InPlaceChange, ...]:
         """Every place where the text may change an object in place, by line."""
-        found = [change for node in self._nodes if (change := _change(node)) is not None]
+        found = [change for node in self._nodes if (change := in_place_change(node)) is not None]
         return tuple(sorted(found, key=lambda change: change.line))
 
     def line_of_change(self, name: str) -> int | None:
@@ -263,27 +262,6 @@ def is_silenced(text: str) -> bool:
     return last == ";"
 
 
-def _change(node: ast.AST) -> InPlaceChange | None:
-    match node:
-        case ast.Subscript(ctx=ast.Store() | ast.Del()) if root := _root(node):
-            return InPlaceChange(root, node.lineno, "item")
-        case ast.Attribute(ctx=ast.Store() | ast.Del()) if root := _root(node):
-            return InPlaceChange(root, node.lineno, "attribute")
-        case ast.AugAssign(target=ast.Name(id=name)):
-            return InPlaceChange(name, node.lineno, "augmented")
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sort" | "partition") as changed)) if (
-            root := _root(changed)
-        ):
-            target = ast.unparse(changed.value)
-            return InPlaceChange(root, node.lineno, "sort", target, changed.attr)
-        case ast.Call(func=ast.Attribute(attr=method) as changed) if (
-            method in _CHANGING_METHODS and (root := _root(changed))
-        ):
-            return InPlaceChange(root, node.lineno, "method")
-        case _:
-            return None
-
-
 def _asked(node: ast.AST) -> Sequence[ast.expr]:
     """The expressions whose type or text this node uses."""
     match node:
@@ -299,13 +277,6 @@ def _asked(node: ast.AST) -> Sequence[ast.expr]:
             return (value,)
         case _:
             return ()
-
-
-def _root(node: ast.expr) -> str:
-    """The name of `name.a[i].b`; empty where it is not a name."""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _used(node: ast.stmt) -> set[str]:

@@ -81,9 +81,9 @@ def result_of(
             return ResultForm(_LARGER.result, "called once for the whole batch")
         case name if name in _LIBRARY:
             shape = _shape(region, step.inputs[0])
-            if len(shape) < 2:
-                return _LARGER
-            detail = f"{math.prod(shape[:-2])} × ({shape[-2]}×{shape[-1]}) in one call"
+            one = shape[-2:] if len(shape) > 2 else shape[-1:]  # diagonals are vectors
+            number = math.prod(shape[: -len(one)])
+            detail = f"{number} × ({'×'.join(map(str, one))}) in one call"
             return ResultForm(BatchingResult.BATCHED_LIBRARY_CALL, detail)
         case name if step.inner and not name.startswith(("reduce", "scatter", "select_and")):
             return NO_RESULT

@@ -19,7 +19,12 @@ from jaxscope.capture._jax.call import (
     still_called,
 )
 from jaxscope.capture._jax.closures import closure
-from jaxscope.capture._jax.context import named_settings, setting_values, trace_context
+from jaxscope.capture._jax.context import (
+    is_tracing,
+    named_settings,
+    setting_values,
+    trace_context,
+)
 from jaxscope.capture._jax.equations import (
     FrameMark,
     given_name,
@@ -39,7 +44,13 @@ from jaxscope.capture._jax.frames import (
     jax_directory,
     traceback_of,
 )
-from jaxscope.capture._jax.options import bodies, jit_options, stage_options, transform_of
+from jaxscope.capture._jax.options import (
+    bodies,
+    jit_options,
+    stage_options,
+    transform_of,
+    transforms_of,
+)
 from jaxscope.capture._jax.programs import (
     CompiledProgram,
     argument_names,
@@ -50,6 +61,7 @@ from jaxscope.capture._jax.programs import (
     held_program,
     kept_arguments,
     live_modules,
+    lowered_anew,
     lowering_jaxpr,
     module_text,
     traced_arguments,
@@ -60,6 +72,7 @@ from jaxscope.capture._jax.traces import (
     EarlierTrace,
     TracedFunctions,
     earlier_traces,
+    is_argument,
     trace_misses,
     traced_functions,
 )

@@ -19,6 +19,17 @@ def trace_context() -> Any | None:
     return None if ask is None else ask()
 
 
+def is_tracing() -> bool:
+    """Whether the code that runs is being traced.
+
+    `core.trace_state_clean`, seen on 0.8 to 0.12; False where it is gone.
+    """
+    from jax._src import core
+
+    ask = getattr(core, "trace_state_clean", None)
+    return ask is not None and not ask()
+
+
 def setting_values() -> dict[str, Any]:
     """All of JAX's settings by the names that `jax.config.update` takes, as far as they are data.
 

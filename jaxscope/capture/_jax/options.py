@@ -4,28 +4,43 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from jaxscope.capture._jax.closures import closed_over, is_boundary
+from jaxscope.capture._jax.closures import inside_boundary, is_boundary
 from jaxscope.capture._jax.frames import jax_locals
 
 
 def transform_of(fun: Any) -> tuple[str, Any] | None:
     """`("jax.grad", f)` for what `jax.grad(f)` returned; None for a function of the user's.
 
-    JAX wraps its transforms in `reraise_with_filtered_traceback`, whose free variable `fun` is the
-    transform's own function, `grad.<locals>.grad_f`. Where these names are gone, None.
+    JAX wraps most transforms in `reraise_with_filtered_traceback`, whose free variable `fun` is the
+    transform's own function, `grad.<locals>.grad_f`; `jacfwd` and `jacrev` return theirs. Where
+    these names are gone, None.
     """
-    inner = getattr(fun, "__wrapped__", None) if is_boundary(fun) else None
-    if inner is None:
+    inner = getattr(fun, "__wrapped__", None)
+    own = getattr(inside_boundary(fun), "__code__", None)
+    name, _, local = str(getattr(own, "co_qualname", "")).partition(".<locals>.")
+    if inner is None or not (
+        is_boundary(fun) or (local and callable(getattr(sys.modules.get("jax"), name, None)))
+    ):
         return None
-    own = getattr(closed_over(fun).get("fun"), "__code__", None)
-    name = str(getattr(own, "co_qualname", "")).split(".", maxsplit=1)[0]
     # The transform's function wraps the user's.
     while getattr(inner, "__code__", None) is own and hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
     return f"jax.{name or 'transform'}", inner
 
+
+def transforms_of(fun: Any) -> tuple[str, ...]:
+    """The transforms that a function is made by, outermost first: `("grad", "vmap")`."""
+    found: list[str] = []
+    while len(found) < _MOST_TRANSFORMS and (made := transform_of(fun)) is not None:
+        found.append(made[0].removeprefix("jax."))
+        fun = made[1]
+    return tuple(found)
+
+
+_MOST_TRANSFORMS = 8
 
 _OPTIONS = (
     ("static_argnums", "static_argnums"),

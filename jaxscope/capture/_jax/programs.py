@@ -5,6 +5,7 @@ again."""
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,25 @@ def lowering_jaxpr() -> Any | None:
     return jax_locals("_cached_lowering_to_hlo", "/pxla.py").get("closed_jaxpr")
 
 
+def lowered_anew(traced: Any) -> Any | None:
+    """A copy of a `Traced` that JAX lowers again, whatever it has lowered before.
+
+    Fields `_params` of `jax.stages.Traced`, with the jaxpr by which JAX keeps the lowering, and
+    `_lojax` (0.9 and later). None where these are gone.
+    """
+    try:
+        closed = traced.jaxpr
+        inner = getattr(closed, "jaxpr", None)
+        made = copy.copy(traced)
+        new = closed.replace() if inner is None else closed.replace(jaxpr=inner.replace())
+        made._params = {**traced._params, "jaxpr": new}
+        if hasattr(made, "_lojax"):
+            made._lojax = None
+    except Exception:
+        return None
+    return made
+
+
 def constant_bytes(jaxpr: Any) -> int:
     """Bytes of the arrays that the outermost level of a jaxpr holds.
 
@@ -32,7 +52,7 @@ def constant_bytes(jaxpr: Any) -> int:
         held += [v.val for v in equation.invars if hasattr(v, "val")]
     return sum(
         math.prod(value.shape) * int(getattr(value.dtype, "itemsize", 0) or 0)
-        for value in held
+        for value in held  # on 0.8 these have no `nbytes`
         if hasattr(value, "shape") and hasattr(value, "dtype")
     )
 

@@ -81,6 +81,14 @@ def _flat_avals(value: Any) -> list[Any]:
     return [aval for item in value for aval in _flat_avals(item)]
 
 
+def is_argument(tracer: Any) -> bool:
+    """Whether a tracer is an argument of the traced function, not the result of an operation.
+
+    `DynamicJaxprTracer.parent`, jax 0.8.1 to 0.10. False where it is unknown.
+    """
+    return getattr(tracer, "parent", tracer) is None
+
+
 def trace_misses() -> int | None:
     """Number of functions that JAX has traced: distinguishes a trace from a cache hit.
 

@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, MutableMapping, Sequence
+import sys
+from collections.abc import Generator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.reads import MISSING, Reads
-from jaxscope.capture.forms.side_effects import types_noted
 from jaxscope.capture.forms.trial import TracedForm, Trial, execute
+from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
     augmented_in_place,
-    sees_tracer,
-    shared_donation,
     sorted_in_place,
 )
 from jaxscope.capture.options.settings import Settings
@@ -51,28 +50,6 @@ class LastValue:
     def of(self, namespace: Mapping[str, Any], expression: Any) -> Any:
         """The value, when the cell has run."""
         return expression if self._name is None else namespace[self._name]
-
-
-def _shared_donation(
-    inputs: Inputs, donate: Sequence[str], namespace: Mapping[str, Any]
-) -> RefusedError | None:
-    """The refusal of a donation that deletes an array which another name holds too."""
-    leaves = inputs.arguments.leaves
-    donated = {id(leaf.value): leaf.path for leaf in leaves if leaf.donated}
-    if not donated:
-        return None
-    for name, value in namespace.items():
-        # IPython's history (`_`, `_3`, `Out`) holds what was shown.
-        if name in donate or name.startswith("_") or name in ("In", "Out"):
-            continue
-        try:
-            held = jax.tree_util.tree_leaves(value)
-        except Exception:  # keys that cannot be sorted
-            continue
-        shared = next((donated[id(leaf)] for leaf in held if id(leaf) in donated), None)
-        if shared is not None:
-            return shared_donation(shared, name)
-    return None
 
 
 def _assigned(statement: ast.stmt | None) -> str | None:
@@ -113,7 +90,8 @@ class Block(TracedForm):
         self._asked = self._asked_numbers(data, settings)
         inputs = Inputs(data, settings, asked=self._asked)
         refused = sorted_in_place(cell.syntax, inputs.numpy_names())
-        refused = refused or _shared_donation(inputs, settings.donate, namespace)
+        donated = inputs.arguments.donated_arrays()
+        refused = refused or refused_donation(donated, namespace, settings.donate)
         if refused is not None:
             raise refused
         reads = Reads().from_names(namespace, self._reads, cell.syntax.attributes)
@@ -134,7 +112,7 @@ class Block(TracedForm):
             *super().notes(),
             *(
                 f"`{name}` is static, because line {lines[name]} uses its Python type or text: a "
-                f"new value compiles again. `-t {name}` traces it."
+                "new value compiles again. Move that line to another cell to trace it."
                 for name in self._asked
             ),
         )
@@ -159,19 +137,14 @@ class Block(TracedForm):
     @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
         namespace = self._namespace
-        with self._trial.running(inputs.copies, [namespace], binds=True):
-            namespace.update(inputs.values)
+        start: dict[str, Any] = {}
+        end: dict[str, Any] = {}
+        value: Any = None
+        with self._running(inputs, [namespace], inputs.values):
             start = dict(namespace)
             self.has_run = True
-            with types_noted([namespace], self.original) as types:
-                value: Any = None
-                try:
-                    value = execute(self._code, namespace)
-                except Exception:
-                    if not types:
-                        raise
-            if types:
-                raise sees_tracer(types[0][0], self.inputs.path_of(types[0][1]), types[0][1])
+            with _displays() as shown:
+                value = execute(self._code, namespace)
             if self._last is not None:
                 self.value, value = self._last.of(namespace, value), None
             end = dict(namespace)
@@ -180,4 +153,16 @@ class Block(TracedForm):
         if self._composition.maps:
             inputs = inputs.batched()
         reader = OutcomeReader(inputs, self.inputs.objects, self.cell.syntax, id(namespace))
-        return reader.read(changed, deleted, None if self.cell.silenced else value)
+        return reader.read(changed, deleted, None if self.cell.silenced else value, shown)
+
+
+@contextmanager
+def _displays() -> Generator[list[Any]]:
+    """Collect the values that the cell shows before its last one, to show their results."""
+    shown: list[Any] = []
+    original = sys.displayhook
+    sys.displayhook = shown.append
+    try:
+        yield shown
+    finally:
+        sys.displayhook = original

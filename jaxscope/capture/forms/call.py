@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.python.cell import NO_CODE
+from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import TracedForm, Trial
+from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -22,8 +24,20 @@ FILE = "<call>"
 
 
 def is_jitted(function: Any) -> bool:
-    """Whether a function is JAX's own jitted one."""
-    return hasattr(function, "trace") and hasattr(function, "lower")
+    """Whether a function is JAX's own jitted one, and no library's wrapper around one."""
+    own = type(function).__module__.partition(".")[0] in ("jax", "jaxlib")
+    return own and hasattr(function, "trace") and hasattr(function, "lower")
+
+
+def transforms_of(function: Any) -> tuple[str, ...]:
+    """The transforms of JAX that a function is made by, outermost first: `("grad", "vmap")`.
+
+    Empty on a JAX that does not tell.
+    """
+    try:
+        return _jax.transforms_of(function)
+    except Exception:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,8 @@ class FunctionCall:
     function: Any
     args: Sequence[Any]
     kwargs: Mapping[str, Any]
+    mentioned: Collection[str] = ()
+    """Names in the text of the call."""
 
     @property
     def name(self) -> str:
@@ -91,15 +107,22 @@ class PlainCall(TracedForm):
             if name not in values and name in namespace:
                 values[name] = namespace[name]
         inputs = Inputs(values, settings, shapes=True)
+        refused = refused_donation(inputs.arguments.donated_arrays(), namespace, call.mentioned)
+        if refused is not None:
+            raise refused
         reads = Reads().from_values({call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
         file = FILE if code is None else code.co_filename
         super().__init__(inputs, Trial(reads, NO_CODE, file), composition, namespace)
 
+    def read_unbound(self) -> None:
+        """Nothing: Python has evaluated all names of a call already."""
+
     @calls_user_code
     def _run(self, inputs: Substituted) -> Outcome:
-        scopes = self._trial.reads.scopes.values()
-        with self._trial.running(inputs.copies, scopes, binds=False):
+        scopes = list(self._trial.reads.scopes.values())
+        value: Any = None
+        with self._running(inputs, scopes):
             value = self._call.function(
                 *[inputs.values[name] for name in self._names],
                 **{name: inputs.values[name] for name in self._call.kwargs},
@@ -134,4 +157,5 @@ def evaluate_call(call: ast.Call, namespace: MutableMapping[str, Any]) -> Functi
         ast.Tuple([call.func, ast.Tuple(list(call.args), ast.Load()), keywords], ast.Load())
     )
     code = compile(ast.fix_missing_locations(ast.copy_location(whole, call)), FILE, "eval")
-    return FunctionCall(*eval(code, namespace))  # type: ignore[arg-type]
+    mentioned = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    return FunctionCall(*eval(code, namespace), mentioned=mentioned)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ from jaxscope.analysis.python.marked_calls import all_codes
 from jaxscope.capture._jax import closure
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.mutation import Snapshot, contents, is_users_module
+from jaxscope.capture.source.frames import is_user_file
 
 MISSING = object()
 MOST_VALUES = 5_000
@@ -46,6 +47,8 @@ class Reads:
         """Each value with the name that leads to it."""
         self.bindings: list[tuple[Mapping[str, Any], str, Any]] = []
         """Scope, name and value of each name that code reads; MISSING where it is unbound."""
+        self.imported: list[tuple[Mapping[str, Any], str, Any]] = []
+        """The same for the attributes of libraries' modules, which are not followed."""
         self.cells: list[tuple[Any, Any]] = []
         """Closure cells with their values."""
         self.scopes: dict[int, Any] = {}
@@ -144,8 +147,9 @@ class Reads:
         if isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, MethodType):
-            if isinstance(value.__func__, FunctionType) and _is_users(value.__func__):
-                self._below(name, value.__func__)
+            inner = value.__func__
+            if isinstance(inner, FunctionType) and is_user_file(inner.__code__.co_filename):
+                self._below(name, inner)
                 self._below(name, value.__self__)
         elif isinstance(value, functools.partial):
             for part in (value.func, value.args, value.keywords):
@@ -174,7 +178,7 @@ class Reads:
         self._waiting.append((name, value))
 
     def _function(self, function: FunctionType) -> None:
-        if not _is_users(function):
+        if not is_user_file(function.__code__.co_filename):
             return
         scope = function.__globals__
         self.scopes[id(scope)] = scope
@@ -193,12 +197,16 @@ class Reads:
             self._below(function.__name__, default)
 
     def _module(self, name: str, module: ModuleType, used: Iterable[str]) -> None:
-        if not is_users_module(module.__name__):
-            return
+        scope = vars(module)
+        made_by_user = is_users_module(module.__name__) or scope.get("__spec__") is None
         for attribute in used:
-            if attribute in vars(module):
-                self.bindings.append((vars(module), attribute, vars(module)[attribute]))
-                self._add(f"{name}.{attribute}", vars(module)[attribute])
+            if attribute not in scope:
+                continue
+            (self.bindings if made_by_user else self.imported).append(
+                (scope, attribute, scope[attribute])
+            )
+            if made_by_user:
+                self._add(f"{name}.{attribute}", scope[attribute])
 
 
 def is_outside(value: Any) -> bool:
@@ -245,11 +253,6 @@ def _text(code: CodeType) -> _Text:
 _OF_GLOBALS = frozenset(
     ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 )
-
-
-def _is_users(function: FunctionType) -> bool:
-    file = function.__code__.co_filename
-    return "site-packages" not in file and "/lib/python" not in file
 
 
 class RandomState:

@@ -10,19 +10,22 @@ from __future__ import annotations
 import builtins
 import dis
 import inspect
+import linecache
+import reprlib
 import sys
 import types
 from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 from jax.core import Tracer
 
 from jaxscope import words
 from jaxscope.analysis.findings import ObservedSideEffect
+from jaxscope.analysis.python.shown_text import is_shown
 from jaxscope.capture._jax import jax_directory
-from jaxscope.capture.source.frames import is_user_file
+from jaxscope.capture.source.frames import is_user_file, position
 
 
 @contextmanager
@@ -81,20 +84,25 @@ def imports_run_eagerly() -> Generator[None]:
             builtins.__import__ = original
 
 
+class TextAsked(NamedTuple):
+    """A use of a tracer's text by the user's code, which is not the value's text."""
+
+    line: int | None
+    """Of the cell."""
+    shown: bool
+    """Whether the text is only printed, logged, or part of an error's message."""
+
+
 @contextmanager
-def texts_noted() -> Generator[list[str]]:
-    """Collect the uses of a tracer's text by the user's code, which is not the value's text."""
-    found: list[str] = []
+def texts_noted(file: str) -> Generator[list[TextAsked]]:
+    """Collect the uses of a tracer's text by the user's code; `file` is the cell's."""
+    found: list[TextAsked] = []
     originals = [(name, vars(Tracer)[name]) for name in _TEXTS if name in vars(Tracer)]
 
     def patched(original: Any) -> Any:
         def text(self: Any, *args: Any) -> Any:
-            frame = inspect.currentframe()
-            caller = None if frame is None else frame.f_back
-            while caller is not None and caller.f_code.co_filename == __file__:
-                caller = caller.f_back
-            if caller is not None and is_user_file(caller.f_code.co_filename):
-                found.append(f"line {caller.f_lineno}")
+            if len(found) < MOST_NOTES and (caller := _asking_frame()) is not None:
+                found.append(TextAsked(_line_of(file), _is_shown(caller)))
             return original(self, *args)
 
         return text
@@ -111,28 +119,54 @@ def texts_noted() -> Generator[list[str]]:
 _TEXTS = ("__repr__", "__str__", "__format__")
 
 
+def _asking_frame() -> types.FrameType | None:
+    """The user's frame that makes a text, through the `__repr__` of what it is in."""
+    frame = inspect.currentframe()
+    while frame is not None and (
+        frame.f_code.co_filename in (__file__, reprlib.__file__) or frame.f_code.co_name in _TEXTS
+    ):
+        frame = frame.f_back
+    return frame if frame is not None and is_user_file(frame.f_code.co_filename) else None
+
+
+def _is_shown(frame: types.FrameType) -> bool:
+    line, end_line, column, end_column = position(frame.f_code, frame.f_lasti)
+    if line is None or end_line is None or column is None or end_column is None:
+        return False
+    text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+    return is_shown(text, (line, end_line, column, end_column))
+
+
+class TypeAsked(NamedTuple):
+    """A function that was asked for the Python type of a tracer."""
+
+    function: str
+    value: Any
+    """The value that the tracer replaces."""
+    line: int | None
+    """Of the cell."""
+
+
 @contextmanager
 def types_noted(
-    scopes: Sequence[MutableMapping[str, Any]], original_of: Callable[[Any], Any]
-) -> Generator[list[tuple[str, Any]]]:
+    scopes: Sequence[MutableMapping[str, Any]], original_of: Callable[[Any], Any], file: str
+) -> Generator[list[TypeAsked]]:
     """Collect the decisions that code of these scopes takes on a tracer's Python type.
-
-    Each with the function that was called and the value that the tracer replaces.
 
     `isinstance(lr, float)` and `round(lr)` give something else for a tracer than for the value
     that it replaces, which `original_of` returns, or the tracer itself.
     """
-    found: list[tuple[str, Any]] = []
+    found: list[TypeAsked] = []
 
     def checked(value: Any, kinds: Any) -> bool:
         answer = isinstance(value, kinds)
         if isinstance(value, Tracer) and isinstance(original_of(value), kinds) != answer:
-            found.append(("isinstance", original_of(value)))
+            found.append(TypeAsked("isinstance", original_of(value), _line_of(file)))
         return answer
 
     def rounded(value: Any, *digits: Any) -> Any:
         if isinstance(value, Tracer) and not hasattr(original_of(value), "shape"):
-            found.append(("round", original_of(value)))
+            found.append(TypeAsked("round", original_of(value), _line_of(file)))
         return round(value, *digits)
 
     added: list[tuple[MutableMapping[str, Any], str, Any]] = []
@@ -147,6 +181,14 @@ def types_noted(
         for scope, name, hook in added:
             if scope.get(name) is hook:
                 del scope[name]
+
+
+def _line_of(file: str) -> int | None:
+    """The line of the cell that is running."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    return None if frame is None else frame.f_lineno
 
 
 def _line_of_user(file: str) -> int | bool | None:
@@ -225,18 +267,12 @@ class SideEffectRecorder:
     def _printing(self, *values: Any, **options: Any) -> None:
         if len(self.printed) < MOST_NOTES and options.get("file") is None:
             text = " ".join([words.cut(str(value), 80) for value in values])
-            self.printed.append(ObservedSideEffect(self._line(), text))
+            self.printed.append(ObservedSideEffect(_line_of(self._file), text))
         self._print(*values, **options)
 
     def _opening(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         if len(self.written) < MOST_NOTES and set(mode) & set("wax+"):
-            line = self._line()
+            line = _line_of(self._file)
             if line is not None:
                 self.written.append(ObservedSideEffect(line, words.cut(str(file), 80)))
         return self._open(file, mode, *args, **options)
-
-    def _line(self) -> int | None:
-        frame = inspect.currentframe()
-        while frame is not None and frame.f_code.co_filename != self._file:
-            frame = frame.f_back
-        return None if frame is None else frame.f_lineno

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, MutableMapping, Sequence
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.capture.forms.fresh_arrays import places_of, swap
 from jaxscope.capture.forms.reads import MISSING, Reads
-from jaxscope.capture.forms.side_effects import imports_run_eagerly, noted
+from jaxscope.capture.forms.side_effects import (
+    TextAsked,
+    imports_run_eagerly,
+    noted,
+    texts_noted,
+    types_noted,
+)
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
+from jaxscope.capture.inputs.leaks import weakly_kept
 from jaxscope.capture.inputs.mutation import (
     MOST_OBJECTS,
     contents,
@@ -29,7 +37,10 @@ from jaxscope.capture.options.refusals import (
     assigns_global,
     changed_in_place,
     keeps_results,
+    refers_weakly,
+    sees_tracer,
     swallowed,
+    uses_text,
 )
 
 
@@ -40,7 +51,7 @@ class Trial:
         """`file` is that of the code, in which the lines of errors are looked up."""
         self.reads = reads
         self._syntax = syntax
-        self._file = file
+        self.file = file
         stored = [change.name for change in syntax.changes if change.how == "attribute"]
         self._snapshot = reads.snapshot(stored)
         self.earlier = reads.contents()
@@ -57,21 +68,30 @@ class Trial:
         )
         return (note,)
 
+    def undo(self) -> None:
+        """Restore the objects of libraries: a cell that fails changes none."""
+        self._snapshot.restore_libraries()
+
     @contextmanager
     def running(
-        self, copies: Copies, scopes: Iterable[MutableMapping[str, Any]], *, binds: bool
+        self,
+        copies: Copies,
+        scopes: Sequence[MutableMapping[str, Any]],
+        inputs: Mapping[str, Any] | None = None,
     ) -> Generator[None]:
         """Trace the user's code inside this block; the scopes are bound as before afterwards.
 
-        Raises RefusedError for changes in place and, unless the code `binds` names of the scopes,
-        for names that it has assigned.
+        With `inputs`, names of the only scope are bound to them, and the code may bind names.
+        Raises RefusedError for changes in place and, without `inputs`, for names that it assigns.
         """
         held = [(made, contents(made), path) for made, path in copies]
         before = [(scope, dict(scope)) for scope in scopes]
+        for scope in scopes if inputs is not None else ():
+            scope.update(inputs or {})
         assigned = None
-        swapped = self._fresh_arrays(copies)
+        swapped = swap(places_of(self.reads, self._snapshot, copies), copies)
         try:
-            with self._snapshot.arrays_locked(), imports_run_eagerly(), noted(self._file) as caught:
+            with self._snapshot.arrays_locked(), imports_run_eagerly(), noted(self.file) as caught:
                 yield
         finally:
             for place, made, array in swapped:
@@ -93,34 +113,11 @@ class Trial:
         ]
         if changed:
             raise changed_in_place(*changed[0], self._syntax)
-        if assigned is not None and not binds:
+        if assigned is not None and inputs is None:
             raise assigns_global(assigned)
 
-    def _fresh_arrays(self, copies: Copies) -> list[tuple[_Place, np.ndarray, np.ndarray]]:
-        """Bind copies of the NumPy arrays that code reads as globals or from closures.
 
-        JAX keeps the converted values of an array by its identity, so that a trace would see the
-        values of an earlier one.
-        """
-        places = [
-            (_Place(scope, name), value)
-            for scope, name, value in self.reads.bindings
-            if type(value) is np.ndarray and isinstance(scope, dict)
-        ]
-        places += [(_Place(cell), v) for cell, v in self.reads.cells if type(v) is np.ndarray]
-        swapped: list[tuple[_Place, np.ndarray, np.ndarray]] = []
-        for place, array in places:
-            made = copies.made(array)
-            if made is None:
-                made = array.copy()
-                made.flags.writeable = False
-                copies.add(made, array, place.name)
-            place.bind(made)
-            swapped.append((place, made, array))
-        return swapped
-
-
-class TracedForm:
+class TracedForm(ABC):
     """A cell or a call as one program to trace: its inputs, the trace, and its outcome."""
 
     noun = ""
@@ -147,6 +144,8 @@ class TracedForm:
         """By identity: a tracer, and the user's value that it replaced."""
         self.value: Any = None
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
+        self.texts: Sequence[TextAsked] = ()
+        """The uses of a tracer's text by the user's code."""
 
     def program(self, *packed: Any) -> list[Any]:
         """Run the user's code on tracers; the outputs are the traced leaves of its results."""
@@ -154,11 +153,43 @@ class TracedForm:
             raise RetracedError(self.noun)
         inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
         self.originals = inputs.originals
-        self._outcome = self._run(inputs)
-        return self._outcome.traced
+        outcome = self._run(inputs)
+        used = next((asked for asked in self.texts if not asked.shown), None)
+        if used is not None:
+            raise uses_text(used.line)
+        inputs_traced = [tracer for tracer, _ in inputs.originals.values()]
+        if weakly_kept([*inputs_traced, *outcome.traced]):
+            raise refers_weakly()
+        self._outcome = outcome
+        return outcome.traced
 
+    @abstractmethod
     def _run(self, inputs: Substituted) -> Outcome:
-        raise NotImplementedError
+        """The outcome of the user's code on these values."""
+
+    @contextmanager
+    def _running(
+        self,
+        inputs: Substituted,
+        scopes: Sequence[MutableMapping[str, Any]],
+        values: Mapping[str, Any] | None = None,
+    ) -> Generator[None]:
+        """As `Trial.running`; raises RefusedError also for a decision on a tracer's Python type."""
+        file = self._trial.file
+        with (
+            self._trial.running(inputs.copies, scopes, values),
+            texts_noted(file) as self.texts,
+        ):
+            with types_noted(scopes, self.original, file) as types:
+                try:
+                    yield
+                except Exception:
+                    if not types:
+                        raise
+            if types:
+                asked = types[0]
+                path = self.inputs.path_of(asked.value)
+                raise sees_tracer(asked.function, path, asked.value, asked.line)
 
     @property
     def outcome(self) -> Outcome:
@@ -176,18 +207,25 @@ class TracedForm:
         self._namespace.update(names)
         for name in outcome.deleted:
             self._namespace.pop(name, None)
+        for shown in outcome.shown:
+            sys.displayhook(finalize(shown))
         return value
 
     def original(self, tracer: Any) -> Any:
         """The user's value that a tracer replaces; the tracer itself where it replaces none."""
         return self.originals.get(id(tracer), (tracer, tracer))[1]
 
+    @abstractmethod
     def read_unbound(self) -> None:
         """Raise Python's own NameError, on its line, for a name that is read and bound nowhere."""
 
     def notes(self) -> tuple[str, ...]:
         """Notes about the trace, known before it."""
         return self._trial.notes()
+
+    def undo(self) -> None:
+        """Restore what the trace may leave changed, where a later step fails."""
+        self._trial.undo()
 
     def traced_objects(self) -> list[Any]:
         """The attributes that hold tracers after the trace."""
@@ -200,26 +238,6 @@ class TracedForm:
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""
         return f"is not an input of {self.noun}"
-
-
-class _Place(NamedTuple):
-    """A name of a scope, or a closure cell."""
-
-    holder: Any
-    name: str = ""
-
-    def bind(self, value: Any) -> None:
-        if self.name:
-            self.holder[self.name] = value
-        else:
-            self.holder.cell_contents = value
-
-    def put_back(self, made: Any, value: Any) -> None:
-        """Bind the value, unless the code has bound something else."""
-        if self.name and self.holder.get(self.name) is not made:
-            return
-        if self.name or self.holder.cell_contents is made:
-            self.bind(value)
 
 
 @calls_user_code

@@ -37,6 +37,10 @@ class Arguments:
         order = jax.tree_util.tree_leaves(tuple(self.packed.values()))
         return tuple([self.leaves[i].path for i in order])
 
+    def donated_arrays(self) -> dict[int, str]:
+        """Paths of the donated arrays, by identity."""
+        return {id(leaf.value): leaf.path for leaf in self.leaves if leaf.donated}
+
     @property
     def donated(self) -> tuple[int, ...]:
         """Positions of the arguments that are donated."""
@@ -81,11 +85,6 @@ def holds_tracer(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> boo
     """Whether some leaf of a pytree is a tracer."""
     leaves = jax.tree_util.tree_leaves(tree, is_leaf=is_leaf)
     return any(isinstance(leaf, Tracer) for leaf in leaves)
-
-
-def root(path: str) -> str:
-    """`params['w']` → `params`."""
-    return path.partition("[")[0].partition(".")[0]
 
 
 def paths_of(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ...]:

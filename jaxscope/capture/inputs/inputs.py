@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf, root
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
 from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
@@ -23,7 +23,7 @@ from jaxscope.capture.inputs.traced_or_static import (
     nbytes,
     short_repr,
 )
-from jaxscope.capture.options.settings import Settings, SettingsError
+from jaxscope.capture.options.settings import Settings, SettingsError, root
 from jaxscope.model import Value, ValueKind
 
 
@@ -214,7 +214,7 @@ class Inputs:
                 Choice(True, "traced by -t") if can_be_traced(value) else self._choose(value)
             )
         if name in self._asked:
-            return lambda value: Choice(False, "its type or text is used, so static; -t traces it")
+            return lambda value: Choice(False, "its type or text is used, so static")
         return self._choose
 
     def _choose(self, value: Any) -> Choice:

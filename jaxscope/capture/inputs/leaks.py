@@ -12,7 +12,8 @@ import functools
 import gc
 import sys
 import types
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from jax.core import Tracer
@@ -91,6 +92,32 @@ class TracerNet:
                 if isinstance(holder, _CONTAINERS):
                     _remove(item, holder, earlier)
         return next(iter(places), "")
+
+
+def weakly_kept(tracers: Iterable[Tracer]) -> bool:
+    """Whether the user's code refers weakly to one of them.
+
+    It is removed from weak dictionaries, and finalizers, which would be called at the end of the
+    trace, are detached.
+    """
+    found = False
+    for tracer in tracers:
+        for reference in weakref.getweakrefs(tracer):
+            finalizer: Any = reference.__callback__
+            if not isinstance(finalizer, weakref.finalize):
+                key = getattr(reference, "key", None)
+                if isinstance(key, int):  # JAX keeps the tracers of constants by number
+                    continue
+                for holder in gc.get_referrers(reference):
+                    if isinstance(holder, dict) and holder.get(key) is reference:
+                        del holder[key]
+                found = True
+                continue
+            alive = finalizer.peek()
+            if alive is not None and not str(alive[1].__module__).startswith("jax."):
+                finalizer.detach()
+                found = True
+    return found
 
 
 def _references_of_search() -> int:

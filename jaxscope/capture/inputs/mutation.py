@@ -11,7 +11,7 @@ import collections
 import gc
 import queue
 import sys
-import sysconfig
+import threading
 import types
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,8 +22,13 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxscope.capture.source.frames import is_installed, is_user_file
+
 MOST_OBJECTS = 50_000
 """Objects looked at before giving up: some 20 ms of walking."""
+
+MOST_OF_LIBRARIES = 2_000
+"""Objects of libraries looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Snapshot:
     def __init__(self) -> None:
         self._seen: dict[int, tuple[Any, Any, str]] = {}
         self._arrays: list[np.ndarray] = []
+        self._of_libraries: dict[int, tuple[Any, Any]] = {}
         self.partial = False
         """Whether more than MOST_OBJECTS are reachable: changes of the rest go unnoticed."""
 
@@ -58,7 +64,28 @@ class Snapshot:
                 queue.extend((f"{where}[{i}]", child) for i, child in enumerate(item))
             elif isinstance(item, np.ndarray) and item.flags.writeable:
                 self._arrays.append(item)
+            else:
+                self._take_of_library(item)
         self.partial = self.partial or bool(queue)
+
+    def _take_of_library(self, value: Any) -> None:
+        """Remember an object of a library, and what it holds, for the case that the cell fails.
+
+        A library may cache what it computes, so such a change is no reason to refuse a cell.
+        """
+        queue = collections.deque([value])
+        while queue and len(self._of_libraries) < MOST_OF_LIBRARIES:
+            item = queue.popleft()
+            if id(item) in self._seen or id(item) in self._of_libraries:
+                continue
+            if _is_library_object(item):
+                held = _attributes(item)
+                queue.extend(held.values())
+            elif item is value or isinstance(item, _CODE) or (held := contents(item)) is None:
+                continue
+            else:
+                queue.extend(held.values() if isinstance(held, dict) else held)
+            self._of_libraries[id(item)] = (item, held)
 
     def containers(self) -> list[tuple[Any, Any]]:
         """Each container with its contents at that moment."""
@@ -80,6 +107,13 @@ class Snapshot:
         """Restore the contents of the changed containers."""
         for item, held, _ in self._seen.values():
             if not same_contents(held, contents(item)):
+                _restore(item, held)
+
+    def restore_libraries(self) -> None:
+        """Restore the changed objects of libraries."""
+        for item, held in self._of_libraries.values():
+            now = _attributes(item) if _is_library_object(item) else contents(item)
+            if not same_contents(held, now):
                 _restore(item, held)
 
     @contextmanager
@@ -119,10 +153,18 @@ def is_users_object(item: Any) -> bool:
     kind = type(item)
     if kind is types.SimpleNamespace:
         return True
-    code = (types.FunctionType, types.MethodType, types.ModuleType, type)
-    if isinstance(item, code) or kind.__module__ == "builtins":
+    if isinstance(item, _CODE) or kind.__module__ == "builtins":
         return False
     return is_users_module(kind.__module__)
+
+
+def _is_library_object(item: Any) -> bool:
+    """An instance of an installed library's class, other than of those that draw and compute."""
+    module = type(item).__module__
+    if module.partition(".")[0] in _NOT_RESTORED or isinstance(item, _CODE):
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and is_installed(file)
 
 
 def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
@@ -131,11 +173,13 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
     Walks the references that the garbage collector sees; modules, classes and the globals of
     functions are not followed.
     """
-    seen: set[int] = set(skip)
+    # A thread keeps the hook for its errors: through IPython's, everything can be reached.
+    hooks = {id(getattr(hook, "__self__", None)) for hook in (sys.excepthook, threading.excepthook)}
+    seen: set[int] = {*skip, *(hooks - {id(None)})}
     queue: collections.deque[Any] = collections.deque([value])
     while queue and len(seen) < MOST_OBJECTS:
         item = queue.popleft()
-        if id(item) in seen or isinstance(item, _NOT_FOLLOWED):
+        if id(item) in seen or isinstance(item, _NOT_FOLLOWED) or _is_ours(item):
             continue
         seen.add(id(item))
         if isinstance(item, Tracer):
@@ -152,6 +196,12 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
     return False
 
 
+def _is_ours(item: Any) -> bool:
+    """Whether jaxscope made it: a compile log reaches the session, and so everything."""
+    return type(item).__module__.partition(".")[0] == "jaxscope"
+
+
+_CODE = (types.FunctionType, types.MethodType, types.ModuleType, type)
 _NOT_FOLLOWED = (types.ModuleType, type, types.CodeType, str, bytes, int, float)
 _CONTAINERS: tuple[Any, ...] = (dict, list, set, collections.deque, bytearray)
 
@@ -172,11 +222,11 @@ def is_users_module(name: str) -> bool:
     if name.partition(".")[0] == "jaxscope":
         return False
     file = getattr(sys.modules.get(name), "__file__", None)
-    return file is not None and not file.startswith(_LIBRARY_FOLDERS)
+    return file is not None and is_user_file(file)
 
 
-_LIBRARY_FOLDERS = tuple(
-    {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+_NOT_RESTORED = frozenset(
+    ("jax", "jaxlib", "numpy", "pandas", "matplotlib", "IPython", "ipywidgets", "plotly", "torch")
 )
 
 
@@ -213,7 +263,7 @@ def _restore(item: Any, held: Any) -> None:
         plain = isinstance(item, (type, types.ModuleType, types.FunctionType))
         remove = delattr if plain else object.__delattr__
         store = setattr if plain else object.__setattr__
-        now = contents(item)
+        now = _attributes(item) if _is_library_object(item) else contents(item)
         for name in now.keys() - held.keys():
             remove(item, name)
         for name, value in held.items():

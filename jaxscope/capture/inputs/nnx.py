@@ -7,12 +7,16 @@ user's process has imported `flax.nnx`.
 
 from __future__ import annotations
 
+import enum
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from operator import is_
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxscope.capture.inputs.traced_or_static import Choice, choose
 
@@ -32,6 +36,109 @@ def graph_and_leaves(objects: Sequence[Any]) -> tuple[Any, list[Any]]:
     graph, state = _nnx().split(tuple(objects))
     flat, treedef = jax.tree_util.tree_flatten(state)
     return (graph, treedef), flat
+
+
+class GraphKey:
+    """A graph to compare and hash, which takes longer than to call a small program."""
+
+    __slots__ = ("_hash", "_value")
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._hash = hash(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GraphKey) and (self is other or self._value == other._value)
+
+
+class KnownGraph:
+    """The graph of some objects, which is read again only when a part of it was replaced.
+
+    NNX splits objects in some hundred microseconds. Between the steps of a training loop only the
+    values of the variables change.
+    """
+
+    def __init__(self) -> None:
+        self._objects: tuple[Any, ...] = ()
+        self._parts: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = []
+        """Each object or container, with its keys and values."""
+        self._metadata: list[tuple[Any, dict[str, Any]]] = []
+        self._variables: list[Any] = []
+        """In the order of the leaves of the state."""
+        self._key: GraphKey | None = None
+
+    def read(self, objects: Sequence[Any], arrays: Container[type]) -> tuple[GraphKey, list[Any]]:
+        """The graph, as a part of a key, and the leaves of the state.
+
+        `arrays` are the types of `jax.Array` that are known.
+        """
+        if self._key is not None and self._unchanged(objects):
+            leaves = [variable.get_raw_value() for variable in self._variables]
+            if all(type(leaf) in arrays for leaf in leaves):
+                return self._key, leaves
+        graph, leaves = graph_and_leaves(objects)
+        key = GraphKey(graph)
+        self._key = None
+        if self._follow(objects, leaves):
+            self._objects, self._key = tuple(objects), key
+        return key, leaves
+
+    def _unchanged(self, objects: Sequence[Any]) -> bool:
+        if len(objects) != len(self._objects) or not all(map(is_, objects, self._objects)):
+            return False
+        for part, keys, values in self._parts:
+            held = _held(part)
+            now = held.values() if isinstance(held, dict) else held
+            if tuple(held) != keys if isinstance(held, dict) else len(held) != len(keys):
+                return False
+            if not all(map(is_, now, values)):
+                return False
+        return all(one.get_metadata() == before for one, before in self._metadata)
+
+    def _follow(self, objects: Sequence[Any], leaves: Sequence[Any]) -> bool:
+        """Whether all parts are of types whose changes are seen, and each leaf is a variable's."""
+        nnx = _nnx()
+        self._parts, self._metadata = [], []
+        by_leaf: dict[int, Any] = {}
+        seen: dict[int, Any] = {}
+        waiting = list(objects)
+        while waiting:
+            part = waiting.pop()
+            if id(part) in seen:
+                continue
+            seen[id(part)] = part
+            if isinstance(part, nnx.Variable):
+                if not hasattr(part, "get_raw_value"):  # an older Flax
+                    return False
+                self._metadata.append((part, part.get_metadata()))
+                by_leaf[id(part.get_raw_value())] = part
+            elif (held := _held(part)) is not None:
+                values = tuple(held.values()) if isinstance(held, dict) else tuple(held)
+                self._parts.append((part, tuple(held), values))
+                waiting.extend(values)
+            elif not _is_fixed(part):
+                return False
+        self._variables = [by_leaf.get(id(leaf)) for leaf in leaves]
+        return len(by_leaf) == len(self._metadata) == len(leaves) and None not in self._variables
+
+
+def _held(part: Any) -> Any:
+    """The attributes of an object of Flax, or the container itself; None for anything else."""
+    if isinstance(part, (dict, list, tuple)):
+        return part
+    if is_nnx(part) or type(part).__module__.startswith("flax."):
+        return getattr(part, "__dict__", ())
+    return None
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether an attribute of an NNX object holds a value that cannot change."""
+    if isinstance(value, (type, ModuleType, FunctionType, BuiltinFunctionType, np.dtype)):
+        return True
+    return is_plain(value) or isinstance(value, (complex, enum.Enum))
 
 
 def update(objects: Sequence[Any], state: Any) -> None:
@@ -120,6 +227,11 @@ class Merged:
 def state_of(value: Any) -> Any:
     """State of an object that the cell created."""
     return _nnx().split(value)[1]
+
+
+def graph_of(value: Any) -> Any:
+    """Structure and static attributes of an object that the cell created."""
+    return _nnx().split(value)[0]
 
 
 def rebuilt(value: Any, finalize: Callable[[Any], Any]) -> Any:

@@ -8,9 +8,9 @@ JAX flattens only types that users have registered as pytrees.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import jax
 
@@ -212,7 +212,28 @@ def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[...
     if jax.tree_util.treedef_is_leaf(treedef):
         return None
     keys = tuple([path[0] for path, _ in flat])
-    return keys, tuple([child for _, child in flat]), treedef.unflatten
+    below = tuple([child for _, child in flat])
+    if not isinstance(value, MutableMapping):
+        return keys, below, treedef.unflatten
+    order = list(cast("MutableMapping[Any, Any]", value))
+    return keys, below, lambda new: _in_order(treedef.unflatten(new), order)
+
+
+def _in_order(made: MutableMapping[Any, Any], order: list[Any]) -> MutableMapping[Any, Any]:
+    """A rebuilt mapping with its keys as they were: flattening a Flax NNX state sorts them."""
+    if list(made) != order and set(made) == set(order):
+        for key in order:
+            made[key] = made.pop(key)
+    return made
+
+
+def static_part(value: Any) -> Any:
+    """The auxiliary data of a registered pytree; None for Python's own containers."""
+    if is_builtin(value) or isinstance(value, tuple):
+        return None
+    treedef = jax.tree_util.tree_structure(value, is_leaf=lambda node: node is not value)
+    data = treedef.node_data()
+    return None if data is None else data[1]
 
 
 def key_text(key: Any) -> str:

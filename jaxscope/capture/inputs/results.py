@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Number
 from typing import Any
 
 import jax
@@ -27,6 +28,8 @@ class Outcome:
     names: Mapping[str, Any]
     deleted: tuple[str, ...]
     value: Any
+    shown: Sequence[Any]
+    """Values that the cell shows before that one."""
     traced: list[Any]
     """The program's outputs: each tracer among the results, once."""
     objects: nnx.After | None
@@ -55,12 +58,21 @@ class OutcomeReader:
     _labels: list[str] = field(default_factory=list[str])
     _seen: dict[int, Any] = field(default_factory=dict[int, Any])
     _new_objects: dict[int, Any] = field(default_factory=dict[int, Any])
+    _names: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def read(self, names: Mapping[str, Any], deleted: tuple[str, ...], value: Any) -> Outcome:
+    def read(
+        self,
+        names: Mapping[str, Any],
+        deleted: tuple[str, ...],
+        value: Any,
+        shown: Sequence[Any] = (),
+    ) -> Outcome:
         """Collect the tracers of all results. Raises RefusedError where one would be kept."""
+        self._names = names
         for name, bound in names.items():
             self._collect(name, name, bound)
-        self._collect("Out", "Out", value)
+        for one in (*shown, value):
+            self._collect("Out", "Out", one)
         merged = self.inputs.merged
         after = None if merged is None else merged.after()
         if after is not None:
@@ -85,6 +97,7 @@ class OutcomeReader:
             dict(names),
             deleted,
             value,
+            shown,
             list(self._traced.values()),
             after,
             finalizer=self._finalizer,
@@ -102,10 +115,12 @@ class OutcomeReader:
         if nnx.is_nnx(value):
             if self._counterpart(value) is None:
                 self._new_objects[id(value)] = value
+                self._check_static(name, value, nnx.graph_of(value))
             return
         level = pytrees.children(value)
         if level is not None:
             self._seen[id(value)] = value
+            self._check_static(name, value, pytrees.static_part(value))
             for key, child in zip(level[0], level[1], strict=True):
                 if isinstance(key, str):
                     self._collect(name, path, key)
@@ -116,7 +131,24 @@ class OutcomeReader:
                 raise holds_tracer(name, "the text of an array", self.syntax)
             return
         if not isinstance(value, jax.Array) and find_tracer(value, {self.namespace_id}):
-            raise holds_tracer(name, f"an array inside a {type(value).__name__}", self.syntax)
+            what = f"an array inside a {type(value).__name__}"
+            raise holds_tracer(name, what, self.syntax, self._numbers_for(name))
+
+    def _check_static(self, name: str, value: Any, static: Any) -> None:
+        """Raise RefusedError where the part of a pytree that JAX does not trace keeps a tracer."""
+        if static is not None and find_tracer(static, {self.namespace_id}):
+            what = f"an array in a static field of a {type(value).__name__}"
+            raise holds_tracer(name, what, self.syntax, self._numbers_for(name))
+
+    def _numbers_for(self, name: str) -> list[str]:
+        """The Python numbers among the inputs that the name is bound from, and nothing traced."""
+        inputs = self.inputs
+        used = self.syntax.names_on(self.syntax.last_binding(name)) - {name}
+        known = {n: inputs.values.get(n, self._names.get(n)) for n in sorted(used)}
+        traced = {n: value for n, value in known.items() if find_tracer(value)}
+        originals = [inputs.originals.get(id(value)) for value in traced.values()]
+        numbers = all(pair is not None and isinstance(pair[1], Number) for pair in originals)
+        return list(traced) if numbers else []
 
     def _finalizer(self, results: Sequence[Any]) -> Callable[[Any], Any]:
         by_tracer = dict(zip(self._traced, results, strict=True))

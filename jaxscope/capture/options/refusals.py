@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.capture.options.settings import root
 
 
 class RefusedError(TypeError):
@@ -36,18 +38,35 @@ NOTHING_CHANGED = "No variable was changed."
 
 def changed_in_place(path: str, container: object, syntax: CellSyntax) -> RefusedError:
     """The refusal of a change in place, with the way to write it as a new value."""
+    what = "the cell" if syntax.tree.body else "the function"
+    line = syntax.line_of_change(root(path))
     return RefusedError(
-        f"the cell changes `{path}` in place, but a compiled program works on copies. "
-        f"{_fix(path, container)}",
-        syntax.line_of_change(_root(path)),
+        f"{what} changes `{path}` in place, but a compiled program works on copies. "
+        f"{_fix(path, container, written=line is not None)}",
+        line,
     )
 
 
-def holds_tracer(name: str, what: str, syntax: CellSyntax) -> RefusedError:
-    """The refusal of a result that keeps a tracer alive where it cannot be replaced."""
+def inside_trace() -> RefusedError:
+    """The refusal of an inspection in a cell or a function that is being traced."""
     return RefusedError(
-        f"`{name}` would keep {what} that exists only while tracing. Return the array itself, or "
-        "create this object in a cell without the magic.",
+        "this code is being traced, so no program has been compiled that could be inspected. Call "
+        "`jaxscope.inspect` in a cell without the magic."
+    )
+
+
+def holds_tracer(
+    name: str, what: str, syntax: CellSyntax, numbers: Sequence[str] = ()
+) -> RefusedError:
+    """The refusal of a result that keeps a tracer alive where it cannot be replaced.
+
+    `numbers` are the traced inputs that it is made from, where they can be static.
+    """
+    options = " ".join([f"-s {number}" for number in numbers])
+    fix = f"Run with `{options}`" if options else "Return the array itself"
+    return RefusedError(
+        f"`{name}` would keep {what} that exists only while tracing. {fix}, or create this object "
+        "in a cell without the magic.",
         syntax.last_binding(name),
     )
 
@@ -61,11 +80,21 @@ def swallowed(line: int | None) -> RefusedError:
     )
 
 
-def sees_tracer(function: str, name: str, value: object) -> RefusedError:
+def sees_tracer(function: str, name: str, value: object, line: int | None) -> RefusedError:
     """The refusal of code that decides on the Python type of a traced value."""
     return RefusedError(
         f"`{function}` sees JAX's tracer in place of `{name}` ({type(value).__name__}), so the "
-        f"code would branch differently than plain Python. Run with `-s {_root(name)}`."
+        f"code would branch differently than plain Python. Run with `-s {root(name)}`.",
+        line,
+    )
+
+
+def uses_text(line: int | None) -> RefusedError:
+    """The refusal of code that computes with the text of a traced value."""
+    return RefusedError(
+        "the code uses the text of a traced value, but a tracer has no value yet. Print it with "
+        "`jax.debug.print`, or use its text in another cell.",
+        line,
     )
 
 
@@ -86,6 +115,14 @@ def keeps_tracer(place: str) -> RefusedError:
     )
 
 
+def refers_weakly() -> RefusedError:
+    """The refusal of code that refers weakly to a tracer, which dies with the trace."""
+    return RefusedError(
+        "the code makes a weak reference to a traced value, which would be dead after the trace. "
+        "Make it in a cell without the magic."
+    )
+
+
 def assigns_global(name: str) -> RefusedError:
     """The refusal of a called function that assigns a global name."""
     return RefusedError(
@@ -95,10 +132,10 @@ def assigns_global(name: str) -> RefusedError:
 
 
 def shared_donation(name: str, other: str) -> RefusedError:
-    """The refusal of a donated array that has another name."""
+    """The refusal of a donated array that another name holds."""
     return RefusedError(
-        f"`-d {name}` would delete `{other}` too, because both are the same array. Bind a copy "
-        f"first, `{name} = {name}.copy()`, or leave out `-d`."
+        f"`-d {name}` would delete `{other}` too, which holds the same array. Donate a copy "
+        "(`.copy()`), or leave out `-d`."
     )
 
 
@@ -136,19 +173,36 @@ def augmented_in_place(
     return None
 
 
-def _root(path: str) -> str:
-    """The variable that a path starts at."""
-    return path.partition("[")[0].partition(".")[0]
+def _fix(path: str, container: object, *, written: bool) -> str:
+    """The fix; `written` says that the text of the cell changes it, and no function that it calls.
+
+    A function may be a cache, of which only the first call changes something.
+    """
+    kinds = {
+        dict: ("dict", f"{{**{path}, key: value}}"),
+        list: ("list", f"[*{path}, value]"),
+        set: ("set", f"{path} | {{value}}"),
+    }
+    found = next((words for kind, words in kinds.items() if isinstance(container, kind)), None)
+    cached = "" if written else _cached_property(container)
+    if cached:
+        return f"`{path}.{cached}` is a cached property: read it once in an earlier cell."
+    if written and found:
+        return f"Build a new {found[0]} instead: `{path} = {found[1]}`."
+    if written:
+        return f"Create a new object instead: `{path} = copy.replace(...)`."
+    if found:
+        new = f"Return a new {found[0]} instead, `{found[1]}`"
+    else:
+        new = "Return a new object instead, `copy.replace(...)`"
+    return f"{new}; if the code caches a value, call it once in an earlier cell."
 
 
-def _fix(path: str, container: object) -> str:
-    if isinstance(container, dict):
-        return f"Build a new dict instead: `{path} = {{**{path}, key: value}}`."
-    if isinstance(container, list):
-        return f"Build a new list instead: `{path} = [*{path}, value]`."
-    if isinstance(container, set):
-        return f"Build a new set instead: `{path} = {path} | {{value}}`."
-    return (
-        f"Create a new object instead (`{path} = copy.replace(...)`), or, if the code caches a "
-        "value, call it once in an earlier cell."
-    )
+def _cached_property(container: object) -> str:
+    """The first cached property of an object that was not yet read."""
+    known = getattr(container, "__dict__", {})
+    for kind in type(container).__mro__:
+        for name, value in vars(kind).items():
+            if isinstance(value, functools.cached_property) and name not in known:
+                return name
+    return ""

@@ -38,6 +38,8 @@ class Settings:
     x64: bool = False
     only: tuple[str, ...] = ()
     """Function form: compile the calls to these functions only."""
+    recompile: bool = True
+    """Compile a function that has run before once more, with tags, to link its lines."""
     profile: ProfilePlan | None = None
     """The calls to profile; None: no profile."""
     composition: Composition = JIT
@@ -63,3 +65,8 @@ class Settings:
                     raise SettingsError(
                         f"{option} names `{name}`, which {why}. Its {noun} are: {listing}."
                     )
+
+
+def root(path: str) -> str:
+    """`params['w']` → `params`."""
+    return path.partition("[")[0].partition(".")[0]

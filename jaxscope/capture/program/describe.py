@@ -110,6 +110,8 @@ def effects(handles: Handles) -> tuple[Effect, ...]:
         text = f"{type(effect).__name__}{effect}".lower()
         if "ordered" in text and "unordered" not in str(effect).lower():
             found.add(Effect.ORDERED)
+        if type(effect).__name__ in ("WriteEffect", "AccumEffect"):  # of a Ref that outlives it
+            found.add(Effect.ORDERED)
     return tuple(sorted(found))
 
 
@@ -127,7 +129,7 @@ def device_objects(handles: Handles) -> tuple[Any, ...]:
     """The devices that the program runs on, by platform and number."""
     found: set[Any] = set()
     for name in ("output_shardings", "input_shardings"):
-        for sharding in jax.tree_util.tree_leaves(getattr(handles.compiled, name, ())):
+        for sharding in _flat_shardings(handles.compiled, name):
             found |= set(getattr(sharding, "device_set", ()))
     if not found:
         found = {jax.devices()[0]}
@@ -191,10 +193,16 @@ def _bytes(info: Any) -> int:
 
 def shardings(compiled: Any, name: str, number: int) -> list[Any]:
     """The flat `input_shardings` or `output_shardings`, None where there is none."""
-    found = jax.tree_util.tree_leaves(
-        getattr(compiled, name, ()), is_leaf=lambda leaf: leaf is None
-    )
+    found = _flat_shardings(compiled, name)
     return found if len(found) == number else [None] * number
+
+
+def _flat_shardings(compiled: Any, name: str) -> list[Any]:
+    try:
+        placed = getattr(compiled, name, ())
+    except ValueError:  # JAX counts the Refs that a program writes as outputs
+        return []
+    return jax.tree_util.tree_leaves(placed, is_leaf=lambda leaf: leaf is None)
 
 
 def _sharding(sharding: Any) -> str:
@@ -212,7 +220,7 @@ def _sharding(sharding: Any) -> str:
 
 def spec_text(spec: Any) -> str:
     """`P('data', None)`, spelled the same on every version of JAX."""
-    return f"P({', '.join('None' if entry is None else repr(entry) for entry in spec)})"
+    return f"P({', '.join(map(repr, spec))})"
 
 
 def kind_of(leaf: Any) -> str:

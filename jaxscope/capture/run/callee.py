@@ -13,19 +13,28 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
-from jaxscope.capture.forms.call import FunctionCall
+from jaxscope.capture.forms.call import FunctionCall, transforms_of
 from jaxscope.capture.forms.reads import RandomState, Reads
 from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
-from jaxscope.capture.forms.side_effects import SideEffectRecorder, texts_noted, types_noted
+from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.arguments import copied, holds_tracer
+from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
-from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError, RetracedError
+from jaxscope.capture.options.refusals import (
+    NOTHING_CHANGED,
+    RefusedError,
+    RetracedError,
+    uses_text,
+)
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.run.context import Invocation, WrappedCall
-from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject
 
@@ -76,10 +85,13 @@ class Callee:
 
     def __init__(self, cell: CellCalls, function: Any, inner: FunctionType) -> None:
         self._cell = cell
-        self._function = function
+        self.function = function
         self._name = inner.__name__
         if self._name == "<lambda>":
             self._name = f"lambda of line {inner.__code__.co_firstlineno}"
+        for transform in reversed(transforms_of(function)):
+            self._name = f"{transform}({self._name})"
+        self._graph = nnx.KnownGraph()
         self._entries: dict[Any, ReusableCall] = {}
         self._refused: dict[Any, str] = {}
         """Reasons by signature, so that a refused call is not traced again."""
@@ -91,7 +103,9 @@ class Callee:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._why:
             return self._plainly(self._why, args, kwargs)
-        given = signature(args, kwargs)
+        if self._cell.settings.donate and (why := self._shared_donation(args, kwargs)):
+            return self._plainly(why, args, kwargs)
+        given = signature(args, kwargs, self._graph)
         if given is not None:
             if (why := self._refused.get(given.key)) is not None:
                 return self._plainly(why, args, kwargs)
@@ -106,22 +120,34 @@ class Callee:
             self._entries.pop(given.key, None)
         return self._traced(args, kwargs, given)
 
+    def _shared_donation(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        """The reason why arguments of this call may not be donated; a reused call donates too."""
+        arguments = FunctionCall(self.function, args, kwargs).arguments()
+        donated = {
+            id(leaf): name
+            for name in self._cell.settings.donate
+            for leaf in jax.tree_util.tree_leaves(arguments.get(name))
+        }
+        mentioned = self._cell.text.syntax.mentioned
+        refused = refused_donation(donated, self._cell.namespace, mentioned)
+        return "" if refused is None else str(refused).removesuffix(NOTHING_CHANGED).strip()
+
     @calls_user_code
     def _plainly(self, why: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if why:
             key = (self._name, why)
             self._cell.plain[key] = self._cell.plain.get(key, 0) + 1
-        return self._function(*args, **kwargs)
+        return self.function(*args, **kwargs)
 
     def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], given: Signature | None) -> Any:
         cell = self._cell
-        call = FunctionCall(self._function, args, kwargs)
+        call = FunctionCall(self.function, args, kwargs, cell.text.syntax.mentioned)
         subject = CallSubject(call, _settings_of(cell.settings, call), cell.namespace)
         if not cell.settings.composition.is_plain:
             return self._transformed(subject)
         assert cell.given is not None
         try:
-            reads = Reads().from_values({self._name: self._function, **call.arguments()})
+            reads = Reads().from_values({self._name: self.function, **call.arguments()})
             why = _certain(reads, args, kwargs)
             random = RandomState(reads.generators)
             run = Run(subject, _part(cell.given, self._name))
@@ -134,21 +160,10 @@ class Callee:
         out, err = io.StringIO(), io.StringIO()
         try:
             wrapped = run.read()
-            with (
-                contextlib.redirect_stdout(out),
-                contextlib.redirect_stderr(err),
-                texts_noted() as texts,
-                types_noted(list(reads.scopes.values()), subject.original) as types,
-            ):
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 traced = run.trace(wrapped)
-            if types:
-                raise RefusedError(
-                    f"`{types[0][0]}` of a traced number gives something else than in plain Python."
-                )
-            if texts:
-                raise RefusedError(
-                    f"{texts[0]}: it uses the text of a traced value. Use `jax.debug.print`."
-                )
+            if subject.plain is not None and subject.plain.texts:
+                raise uses_text(subject.plain.texts[0].line)
             if random.changed():
                 raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
             captured = None
@@ -176,7 +191,7 @@ class Callee:
         entry = None
         if given is not None and made is not None and not (out.getvalue() or err.getvalue()):
             with contextlib.suppress(Exception):  # then the next call is traced again
-                entry = ReusableCall(made, self._function, given, captured)
+                entry = ReusableCall(made, self.function, given, captured)
         value = wrapped.finalize(results)
         if given is not None and entry is not None:
             self._entries[given.key] = entry
@@ -271,11 +286,14 @@ def _reason(error: Exception, cell: CellCalls, subject: CallSubject) -> str:
     if isinstance(error, RefusedError):
         return str(error).removesuffix(NOTHING_CHANGED).strip()
     traced = () if subject.plain is None else subject.plain.inputs.traced_names()
-    errors = CellErrors(cell.text, cell.namespace, cell.settings.composition, traced)
-    note = errors.note(error)
-    if note is None:
-        return f"{error_origin.reason(error)}."
-    return note.removeprefix("jaxscope: ").removesuffix(NOTHING_CHANGED).strip()
+    values = {**cell.namespace, **subject.call.arguments()}
+    errors = CellErrors(cell.text, values, cell.settings.composition, traced)
+    fix = errors.fix(error)
+    if fix is not None:
+        return fix
+    line = line_of(error, cell.text.file)
+    where = "" if line is None else f"Line {line}: "
+    return f"{where}{error_origin.reason(error)}."
 
 
 def _too_many(call: FunctionCall) -> str:

@@ -109,10 +109,10 @@ def _orders(
     found: list[DerivativeOrder] = []
     by = ""
     for number in range(order + 1 if order else 0):
+        if number:
+            by, function = _next(function, values, argnums)
         region = _flow(function, values)
         found.append(DerivativeOrder(number, by, region.size, region_flops(region)))
-        if number < order:
-            by, function = _next(function, values, argnums)
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
-from jaxscope.capture.forms.trial import execute, restore
+from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.run.context import FinishedRun, Invocation
@@ -92,13 +92,9 @@ class DecoratedCell:
     def _executed(self, wrapped: tuple[str, ...]) -> Any:
         tree = _with_decorators(self.text.syntax.tree, wrapped)
         code = replace(self.text, syntax=CellSyntax(tree)).code()
-        before = dict(self.namespace)
         self.namespace[_WRAP] = self._wrap
         try:
             value = execute(code, self.namespace)
-        except BaseException:
-            restore(self.namespace, before)
-            raise
         finally:
             self.namespace.pop(_WRAP, None)
         return None if self.text.silenced else value
@@ -108,7 +104,7 @@ class DecoratedCell:
         if not (is_jitted(function) and self.settings.composition.is_plain):
             options = _jit_options(function, self.settings)
             jitted = table.decorated(self.settings.composition, function, options)
-        self.jitted.add(function, jitted)
+        self.jitted.add(getattr(function, "__name__", "function"), jitted)
         return jitted
 
 

@@ -5,17 +5,20 @@ The error itself stays as JAX raised it; the sentence is added with `add_note`.
 
 from __future__ import annotations
 
+import ast
 import re
 import traceback
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
 from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
@@ -51,6 +54,8 @@ class CellErrors:
             note = self.note(error, applying=applying)
             if note is not None:
                 error.add_note(note)
+            if self.wrote and isinstance(error, RefusedError):
+                error.args = (str(error).removesuffix(NOTHING_CHANGED).rstrip(),)
             raise
 
     def note(self, error: BaseException, *, applying: bool = False) -> str | None:
@@ -61,34 +66,48 @@ class CellErrors:
         """
         if isinstance(error, RefusedError | SettingsError):
             return None
+        fix = self.fix(error)
+        if fix is not None:
+            return f"jaxscope: {fix}"
         line = line_of(error, self.cell.file)
-        where = "" if line is None else f"Line {line}: "
-        fix = self._fix(error)
-        if fix is None and applying and not self.wrote:
+        if applying and not self.wrote:
+            where = "" if line is None else f"Line {line}: "
             reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
             sentence = f"JAX cannot apply `{self.composition}` to this program: {reason}."
             return f"jaxscope: {where}{sentence} {NOTHING_CHANGED}"
-        if fix is None and line is None:
+        if line is None:
             return None
+        return f"jaxscope: Line {line} of the cell." + ("" if self.wrote else f" {NOTHING_CHANGED}")
+
+    def fix(self, error: BaseException) -> str | None:
+        """The line and the fix, or None where there is no fix."""
+        line = line_of(error, self.cell.file)
+        fix = self._fix(error, line)
         if fix is None:
-            return f"jaxscope: Line {line} of the cell." + (
-                "" if self.wrote else f" {NOTHING_CHANGED}"
-            )
+            return None
         if _needs_a_value(error):
             fixable = self._parameters(error) if self.wrote else set(self.traced)
             found = _blamed(error) & fixable or self.cell.syntax.names_on(line) & fixable
             maps = self.composition.maps
             fix = _with_names(error, fix, found, self.values, fixable=not maps)
-        return f"jaxscope: {where}{fix}"
+        return fix if line is None else f"Line {line}: {fix}"
 
-    def _fix(self, error: BaseException) -> str | None:
+    def _fix(self, error: BaseException, line: int | None) -> str | None:
         pmap = self.composition.has_pmap
+        if isinstance(error, jax.errors.TracerBoolConversionError) and self._asserts(line):
+            return "`assert` needs the value of a traced array: check the result in the next cell."
         if self.wrote and pmap and any(part in str(error) for part in _TOO_LONG):
             return (
                 "A pmap gives each device one slice: the mapped axis may not be longer than the "
                 "number of devices. `%jaxdevices --cpu N` simulates more, before JAX starts."
             )
         return jax_errors.fix(error, self.values, pmap=pmap)
+
+    def _asserts(self, line: int | None) -> bool:
+        return line is not None and any(
+            isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or line)
+            for node in ast.walk(self.cell.syntax.tree)
+        )
 
     def _parameters(self, error: BaseException) -> set[str]:
         """Scalar parameters of the compiled function that failed: `-s` makes them static."""
@@ -142,6 +161,10 @@ def _note_of_call(
 
 def _needs_a_value(error: BaseException) -> bool:
     """Whether a fixed value in place of a tracer would have avoided the error."""
+    if jax_errors.of_number(error):
+        return True
+    if jax_errors.of_array(error):
+        return False  # the result is asked in the next cell
     kinds = (
         jax.errors.TracerIntegerConversionError,
         jax.errors.TracerBoolConversionError,
@@ -162,6 +185,8 @@ def _with_names(
 ) -> str:
     """The fix after the names of the inputs that caused the error."""
     names = sorted(found)
+    if jax_errors.of_number(error):
+        names = [name for name in names if isinstance(values.get(name), Number)]
     if isinstance(error, (jax.errors.TracerIntegerConversionError, IndexError)):
         # The code needs an int: a scalar among the names is the one.
         names = [n for n in names if getattr(values.get(n), "ndim", 0) == 0] or names
@@ -169,9 +194,29 @@ def _with_names(
         return fix
     which = " and ".join(f"`{name}`" for name in names)
     fix = f"{which} {'is' if len(names) == 1 else 'are'} traced. {fix}"
-    if fixable:  # a mapped input has a value for each example
+    # A mapped input has a value for each example.
+    if fixable and _static_helps(error, [values.get(name) for name in names]):
         fix += f" If its value may be fixed, run with `{' '.join(f'-s {n}' for n in names)}`."
     return fix
+
+
+def _static_helps(error: BaseException, values: Sequence[Any]) -> bool:
+    """Whether the code would see a number if these values were static.
+
+    JAX traces what is computed of a static `jax.Array` too.
+    """
+    found = [
+        value
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if isinstance(value := frame.f_locals.get("self"), Tracer)
+    ]
+    if found and _jax.is_argument(found[-1]):
+        return True
+    try:
+        leaves = jax.tree_util.tree_leaves(values)
+    except Exception:  # keys that cannot be sorted
+        return False
+    return not any(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 _BLAMED = re.compile(r"depends on the values? of the arguments? (.+)\.")

@@ -17,9 +17,8 @@ from typing import Any
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
-from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
-from jaxscope.capture.forms.trial import execute, restore
+from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
@@ -67,7 +66,13 @@ class FunctionCell:
     def runs(self, given: Invocation) -> Iterator[tuple[Run, FinishedRun]]:
         """The programs of the cell, timed on the arguments of their first call."""
         for run in [Run(call, given) for call in self.jitted.calls]:
-            yield run, run.finished()
+            try:
+                finished = run.finished()
+            except Exception as error:
+                if error_origin.is_ours(error, self.text.file):
+                    raise
+                continue  # it raised in the cell too, which caught it
+            yield run, finished
         for subject, wrapped, captured in self.calls.compiled:
             run = Run(subject, given)
             yield run, run.run(wrapped, captured)
@@ -116,19 +121,12 @@ class FunctionCell:
 
     @calls_user_code
     def _executed(self, callees: _Callees) -> Any:
-        text, namespace = self.text, self.namespace
+        text = self.text
         statements, expression = replace(text, syntax=CellSyntax(marked(text.syntax.tree))).code()
         statements = callees.hooked(statements)
         expression = None if expression is None else callees.hooked(expression)
-        before = dict(namespace)
-        snapshot = Reads().from_names(namespace, text.syntax.reads).snapshot(text.syntax.bound)
         try:
-            value = execute((statements, expression), namespace)
-        except BaseException as error:
-            restore(namespace, before)
-            snapshot.restore()
-            error_origin.note_that_code_has_run(error)
-            raise
+            value = execute((statements, expression), self.namespace)
         finally:
             callees.close()
         return None if text.silenced else value
@@ -169,11 +167,14 @@ class _Callees:
 
     def pick(self, function: Any) -> Any:
         """The function itself, or a callee that compiles its calls."""
+        known = self._known.get(id(function))
+        if known is not None and known.function is function:
+            return known
         if not self._open:
             return function
-        if type(function) is FunctionType and id(function.__code__) in self._codes:
-            return self._callee(function, function) or function
         try:
+            if type(function) is FunctionType and id(function.__code__) in self._codes:
+                return self._callee(function, function) or function
             return self._pick_other(function)
         except Exception:
             return function
@@ -195,14 +196,15 @@ class _Callees:
             if inner is None or id(inner.__code__) not in self._codes:
                 return function
             if hasattr(function, "lower") and self.cell.settings.composition.is_plain:
-                if _package(function) in ("jax", "jaxlib"):
-                    self.cell.jitted.add(function, function)
+                self.cell.jitted.add(inner.__name__, function)
                 return function
             return self._callee(function, inner) or function
         return self._bound(vars(kind).get("__call__"), function, function)
 
     def _bound(self, method: Any, original: Any, owner: Any) -> Any:
         """A method of the cell as a callee that gets its object as the first argument."""
+        if not isinstance(method, FunctionType) and method is not None:
+            self._pick_other(method)  # a jitted method is recorded
         if not isinstance(method, FunctionType) or id(method.__code__) not in self._codes:
             return original
         callee = self._callee(method, method)

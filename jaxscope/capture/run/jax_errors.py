@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import jax
 from jax.core import Tracer
+
+from jaxscope.capture.source.frames import is_installed
 
 _SHAPE = "Shapes must be 1D sequences of concrete values"
 _FORMAT = "Tracer.__format__"
@@ -16,7 +20,14 @@ OF_A_VALUE = (_SHAPE, _FORMAT)
 _OTHER_MESH = "should match the mesh passed to shard_map"
 _DELETED = ("deleted or donated", "has been deleted")
 _NONE_MAPPED = "No argument is mapped: give one its batch axis, `-i name=0`."
-_NO_ARRAY = "JAX takes arrays and numbers: make this argument static, or convert it."
+_NO_ARRAY = (
+    "JAX takes arrays and numbers: convert this argument, or make it static if the function is "
+    "yours."
+)
+_RETURNS = (
+    "A traced function returns arrays: return the arrays, and create the other object outside of "
+    "it."
+)
 _SLICE = "The bounds of a slice must be known ints while tracing."
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
@@ -27,6 +38,22 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
             "`jax.set_mesh` has set a different mesh than that of this `shard_map`: leave out its "
             "`mesh`, or set the same one."
         ),
+    ),
+    (
+        ValueError,
+        "`set_mesh` can only be used outside",
+        "A program has the mesh that is set when it is traced: set it in an earlier cell.",
+    ),
+    *(
+        (
+            AttributeError,
+            f"has no attribute '{rule}'",
+            (
+                f"A jitted function has no `{rule}`: call it before the function is jitted, or "
+                "leave out `--decorate`."
+            ),
+        )
+        for rule in ("defvjp", "defjvp", "defjvps", "def_vmap")
     ),
     (
         jax.errors.TracerBoolConversionError,
@@ -80,6 +107,11 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
             "The code writes into a NumPy array in place, but a compiled program works on copies: "
             "write `x = x.at[i].set(value)` with a `jnp` array."
         ),
+    ),
+    (
+        ValueError,
+        "mutable array reference",
+        "A Ref cannot leave a compiled program: create it in a cell without the magic.",
     ),
     (
         ValueError,
@@ -160,29 +192,85 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "in_axes",
         "The axes do not fit the arguments: name positional parameters with `-i name=axis`.",
     ),
-    (
-        TypeError,
-        "returned a value of type",
-        (
-            "A function under `jax.jit` returns arrays: return the arrays, and create the other "
-            "object outside of it."
-        ),
-    ),
+    (TypeError, "returned a value of type", _RETURNS),
+    (TypeError, "output from batched function", _RETURNS),
     (TypeError, "not a valid JAX type", _NO_ARRAY),
     (TypeError, "as an abstract array", _NO_ARRAY),
 )
 """Type of the error, a part of its text in lower or mixed case, and the fix; the first row wins."""
 
 
+_MISSING = re.compile(
+    r"'(\w+)' (?:attribute|method) is not available on traced|"
+    r"The (\w+)\(\) method was called on traced|Tracer'? (?:object )?has no attribute '?(\w+)"
+)
+"""An attribute that arrays have and tracers have not, in JAX's texts."""
+_CONVERSIONS = ("item", "tolist", "block_until_ready")
+"""Methods with fixes of their own."""
+_SAVES = (
+    "in the __reduce__ method",
+    "is not JSON serializable",
+    "TypeHandler lookup failed",
+    "a bytes-like object is required",
+)
+
+
+def of_number(error: BaseException) -> bool:
+    """Whether a Python number in place of the tracer would have worked, but no array."""
+    text = str(error)
+    return "Tracer" in text and ("nhashable" in text or any(part in text for part in _SAVES))
+
+
+def of_array(error: BaseException) -> bool:
+    """Whether any array that is not traced would have worked."""
+    return _missing(str(error)) is not None
+
+
+def _missing(text: str) -> str | None:
+    found = _MISSING.search(text)
+    name = "" if found is None else next(filter(None, found.groups()))
+    if found is None or (found[3] and not hasattr(jax.Array, name)):
+        return None
+    return None if name.startswith("__") or name in _CONVERSIONS else name
+
+
+def _of_tracer(text: str) -> str | None:
+    """The fix where a tracer is no value to look at, to save or to hash."""
+    if "Tracer" not in text and "traced" not in text:
+        return None
+    missing = _missing(text)
+    if missing is not None:
+        return f"A traced value has no `{missing}`: ask the result for it, in the next cell."
+    if any(part in text for part in _SAVES):
+        return "A traced value has no data to write: write the result, in the next cell."
+    if "on-hashable static" in text and "Tracer" in text:
+        return (
+            "A static argument needs a known value: make it an ordinary argument, or pass a Python "
+            "number."
+        )
+    if "unhashable" in text and "Tracer" in text:
+        return "A traced value cannot be a key or in a set: use a Python number or a string."
+    return None
+
+
 def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str | None:
     """The fix, by the type and the text of the error; `values` are the user's arrays by name."""
     text = str(error)
+    library = _caller(error) if isinstance(error, jax.errors.TracerArrayConversionError) else ""
+    if library:
+        return (
+            f"{library} needs the values of an array that is traced: move this line to a cell "
+            "without the magic."
+        )
     if pmap and isinstance(error, ValueError) and _OTHER_MESH in text:
         return (
             "A pmap uses its own mesh, but `jax.set_mesh` has set a different one. Unset that with "
             "`jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`, or keep it and use "
             "`jax.shard_map` under %%jaxjit."
         )
+    found = _of_tracer(text)
+    if found is not None:
+        return found
     for kind, part, words in _FIXES:
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue
@@ -199,3 +287,13 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             "reused: create it again before this run."
         )
     return None
+
+
+def _caller(error: BaseException) -> str:
+    """The installed package that called NumPy or JAX, such as `matplotlib`; empty for user code."""
+    found = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package not in ("jax", "jaxlib", "numpy"):
+            found = package if is_installed(frame.f_code.co_filename) else ""
+    return found

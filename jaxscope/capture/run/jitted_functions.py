@@ -16,6 +16,7 @@ from typing import Any
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.forms.call import is_jitted, transforms_of
 from jaxscope.capture.inputs.arguments import copied, holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
 from jaxscope.capture.options.composition import Composition
@@ -50,9 +51,10 @@ class RecordedCall:
         if pmapped is not None:
             paths = paths_of(jitted, args)
             jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
+        wrapped = getattr(jitted, "__wrapped__", None)
         request = CompileRequest(
             self.name,
-            composition.titles,
+            (*composition.titles, *(transforms_of(wrapped) if composition.is_plain else ())),
             jitted,
             args,
             kwargs,
@@ -93,10 +95,11 @@ class JittedFunctions:
     """Values that entered a vmap while the cell ran."""
     _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
 
-    def add(self, function: Any, jitted: Any) -> None:
-        """Record the calls of `jitted`, which compiles `function`."""
-        inner = inspect.unwrap(function)
-        name = getattr(function, "__name__", "function")
+    def add(self, name: str, function: Any) -> None:
+        """Record the calls of a jitted function, or of a wrapper around one."""
+        held = () if is_jitted(function) else vars(function).values()
+        jitted = next((value for value in held if is_jitted(value)), function)
+        inner = inspect.unwrap(jitted)
         self._functions[id(inner)] = (name, inner, jitted)
 
     @contextmanager

@@ -5,7 +5,8 @@ Each step gives a frozen value, so that a step may be replaced, repeated or left
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -62,7 +63,7 @@ class Run:
         sources, say = self._given.sources, self._given.context.say
         if wrapped.stage is not None:
             return traced_by_user(wrapped.stage, sources)
-        with self._subject.explained(wrapped.request):
+        with self._subject.explained(wrapped.request), self.undoing():
             with TracerNet() as net:
                 traced = trace_program(wrapped.request, sources, say)
                 made, kept = self._subject.traceable, list[Any]()
@@ -73,9 +74,19 @@ class Run:
                 raise keeps_tracer(place)
             return traced
 
+    @contextmanager
+    def undoing(self) -> Generator[None]:
+        """Undo what the trace has changed, where the block fails."""
+        try:
+            yield
+        except BaseException:
+            if (form := self._subject.traceable) is not None:
+                form.undo()
+            raise
+
     def compile(self, traced: TracedProgram) -> Captured:
         """Lower the program, and compile it unless it is a known one."""
-        with self._subject.explained(traced.request):
+        with self._subject.explained(traced.request), self.undoing():
             return compile_program(traced, self._given.sources, self._given.context.say)
 
     def run(self, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
@@ -92,7 +103,8 @@ class Run:
     def finished(self) -> FinishedRun:
         """All steps until the results are there; `describe` may follow later."""
         wrapped = self.read()
-        return self.run(wrapped, self.compile(self.trace(wrapped)))
+        with self.undoing():
+            return self.run(wrapped, self.compile(self.trace(wrapped)))
 
     def describe(self, finished: FinishedRun) -> record.Described:
         """The program as data, with its live texts."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 
+from jaxscope import words
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.capture.devices import memory
 from jaxscope.capture.jaxpr.dataflow import RegionReader
@@ -20,6 +21,7 @@ from jaxscope.capture.profile.memory_plan import buffers_of
 from jaxscope.capture.profile.sessions import profile_of
 from jaxscope.capture.program import describe as live
 from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.program.linked_again import linked_again
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.run.context import FinishedRun, Invocation, ProgramFacts
 from jaxscope.capture.sharding import program_sharding
@@ -44,7 +46,6 @@ from jaxscope.model import (
 )
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
-from jaxscope.words import names
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ class Described:
 def describe(finished: FinishedRun, given: Invocation) -> Described:
     """The program of a finished run."""
     facts = finished.wrapped.facts(finished.captured)
+    again = None
+    if given.settings.recompile:
+        again = linked_again(finished.captured, given.sources, given.context.say)
+    if again is not None:
+        finished = replace(finished, captured=again[0])
     handles = finished.captured.handles
     program = _program(finished, facts, given.sources)
     program = judged(
@@ -67,7 +73,10 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
         given.context.peaks,
         ask=finished.measured.plan is not None,  # a profile is compared with the peaks
     )
-    return Described(program, handles, tuple(_notes(finished.captured, facts)))
+    notes = _notes(finished.captured, facts)
+    if again is not None and again[1]:
+        notes.insert(0, f"compiled again to link lines: {words.seconds(again[1])}")
+    return Described(program, handles, tuple(notes))
 
 
 def record(
@@ -292,12 +301,12 @@ def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
         # A derivative by an unused input may exist, and is constant.
         derived = captured.request.composition.differentiates
         what = "the value of " if derived else ""
-        notes.append(f"No result depends on {what}{names(unused)}.")
+        notes.append(f"No result depends on {what}{words.names(unused)}.")
     for first in dict.fromkeys(shared.values()):
         again = [name for name, path in shared.items() if path == first]
         verb = "is" if len(again) == 1 else "are"
         notes.append(
-            f"{names(again)} {verb} the same array as `{first}`: the program takes it once."
+            f"{words.names(again)} {verb} the same array as `{first}`: the program takes it once."
         )
     return notes
 

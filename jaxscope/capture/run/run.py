@@ -13,11 +13,13 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
+from jaxscope.capture.options.refusals import inside_trace
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.compile import device_and_precision
@@ -43,7 +45,7 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
 
     Raises what the user's code and JAX raise, RefusedError for what a compiled program cannot
     keep, and ValueError for settings that name what is not there. The namespace is then as before
-    (block form), or as Python left it (decorator form).
+    (block form), or as Python left it (function and decorator form).
     """
     if debugging := _debugging():
         return cell_alone(text, settings, context.namespace, form, debugging)
@@ -76,7 +78,12 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
 
 
 def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings: Settings) -> Ran:
-    """Capture one call for `jaxscope.inspect`, with its own listener."""
+    """Capture one call for `jaxscope.inspect`, with its own listener.
+
+    Raises RefusedError in code that is traced: there is nothing to time.
+    """
+    if _jax.is_tracing():
+        raise inside_trace()
     with Listener() as listener:
         context = RunContext({}, listener, PeakCache(), cell_names.cell_name)
         _wait(settings, context)
@@ -159,7 +166,8 @@ def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
         try:
             with recorder:
                 captured = run.compile(run.trace(wrapped))
-            finished = run.run(wrapped, captured)
+            with run.undoing():
+                finished = run.run(wrapped, captured)
         except Exception as error:
             if subject.has_run:
                 error_origin.note_that_code_has_run(error)

@@ -14,7 +14,13 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.block import Block
-from jaxscope.capture.forms.call import FILE, FunctionCall, PlainCall, is_jitted
+from jaxscope.capture.forms.call import (
+    FILE,
+    FunctionCall,
+    PlainCall,
+    is_jitted,
+    transforms_of,
+)
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.composition import PMAP
@@ -116,7 +122,10 @@ class CallSubject:
         wrapped = _wrapped(
             form, plain_call, (call.name, file, line), lambda: to_python.of_function(function)
         )
-        return replace(wrapped, request=replace(wrapped.request, programs=programs))
+        made = (*wrapped.request.transforms, *transforms_of(function))
+        return replace(
+            wrapped, request=replace(wrapped.request, transforms=made, programs=programs)
+        )
 
     @property
     def traceable(self) -> TracedForm | None:
@@ -182,8 +191,9 @@ def _unbound(call: FunctionCall) -> FunctionCall:
 def _of_jitted(call: FunctionCall) -> WrappedCall:
     name = getattr(call.function, "__name__", "function")
     args, kwargs = tuple(call.args), dict(call.kwargs)
+    made = ("jit", *transforms_of(getattr(call.function, "__wrapped__", None)))
     return WrappedCall(
-        request=CompileRequest(name, ("jit",), call.function, args, kwargs),
+        request=CompileRequest(name, made, call.function, args, kwargs),
         facts=lambda captured: ProgramFacts(python=to_python.of_function(call.function)),
     )
 

@@ -17,6 +17,7 @@ from jaxscope.version import HOME
 
 _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
 Position = tuple[int | None, int | None, int | None, int | None]
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen")
 
 
@@ -88,10 +89,12 @@ def position(code: types.CodeType, instruction: int) -> Position:
 @functools.lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
     """Whether a code object of this file name is the user's: no library, JAX or jaxscope itself."""
-    if file.startswith(_GENERATED) or file.startswith(_libraries()):
-        return False
-    parts = file.split(os.sep)
-    return "site-packages" not in parts and "dist-packages" not in parts
+    return not file.startswith((*_GENERATED, *_libraries())) and not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is an installed package's: of this environment, the one below, or the home."""
+    return any(folder in file for folder in _INSTALLED)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 
-from jaxscope.capture.source.frames import Position
+from jaxscope.capture.source.frames import Position, is_installed
 from jaxscope.model import Frame, Source, SourceKind, Span
 
 # Packages whose frames are never the user's, also where they are installed outside site-packages.
@@ -21,7 +21,6 @@ _MAGIC = re.compile(
     r"\((?P<arguments>'\w+', (?:'[^\n]*'|\"[^\n]*\"))\)$",
     re.MULTILINE,
 )
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class SourceFiles:
@@ -88,7 +87,7 @@ class SourceFiles:
     def _find(self, file: str) -> int | None:
         name = self._cell_name(file)
         path = os.path.abspath(file)
-        library = any(part in path for part in _INSTALLED) or path.startswith(self._roots)
+        library = is_installed(path) or path.startswith(self._roots)
         if name is None and (library or file.startswith("<")):
             return None
         lines = linecache.getlines(file)

@@ -178,5 +178,5 @@ def _cpu_model() -> str:
     text = memory.read_text(Path("/proc/cpuinfo"))
     if not text:
         return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if "model name" in line]
+    names = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
     return names[0] if names else platform.machine()

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.composition import Axes, Composition, PmapOptions, VmapOptions
-from jaxscope.capture.options.settings import TransformError
+from jaxscope.capture.options.settings import TransformError, root
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -52,7 +51,7 @@ def mapped(
 ) -> dict[str, str]:
     """The mapped axes of each argument of a call, in words, by path."""
     said: dict[str, list[str]] = {path: [] for path in leaves}
-    ranks = {path: np.ndim(leaf) for path, leaf in leaves.items()}
+    ranks = {path: len(np.shape(leaf)) for path, leaf in leaves.items()}
     for segment in composition.segments:
         if not isinstance(segment.options, VmapOptions | PmapOptions):
             continue

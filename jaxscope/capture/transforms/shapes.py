@@ -10,10 +10,10 @@ import jax
 
 from jaxscope import words
 from jaxscope.capture.forms.trial import TracedForm
-from jaxscope.capture.inputs.arguments import Arguments, root
+from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.composition import Axes
-from jaxscope.capture.options.settings import NoInputError, TransformError
+from jaxscope.capture.options.settings import NoInputError, TransformError, root
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxscope.capture.inputs.arguments import root
 from jaxscope.capture.options.composition import (
     Composition,
     GradMode,
@@ -15,6 +14,7 @@ from jaxscope.capture.options.composition import (
     Segment,
     VmapOptions,
 )
+from jaxscope.capture.options.settings import root
 from jaxscope.capture.transforms.shapes import Level
 from jaxscope.capture.transforms.wrt import select
 

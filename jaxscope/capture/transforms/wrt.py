@@ -9,8 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxscope.capture.inputs.arguments import root
-from jaxscope.capture.options.settings import NoInputError, TransformError
+from jaxscope.capture.options.settings import NoInputError, TransformError, root
 from jaxscope.capture.transforms.shapes import Level
 
 

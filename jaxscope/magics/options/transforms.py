@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import contextlib
 import keyword
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.magics.options.parser import SECONDS, Parser, number, usage_error
 
 if TYPE_CHECKING:
-    from jaxscope.analysis.python.cell import CellSyntax
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
 NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
@@ -69,8 +71,10 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
 
 
 def add_profile(parser: Parser) -> None:
-    """Add the options of a profile; each of them requests one."""
+    """Add the options of a profile; each of them but `--no-recompile` requests one."""
     add = parser.add_argument
+    text = "Do not compile a function that has run before again to link its lines."
+    add("--no-recompile", action="store_true", help=text)
     text = "Also profile with optimization barriers between lines: one more compilation."
     add("--isolate-lines", action="store_true", help=text)
     text = "Also profile a call with so many instructions that it takes long."
@@ -130,13 +134,20 @@ def check_name(given: str | None, what: str) -> None:
         raise usage_error(f"-o needs a name for the {what}, but got {given!r}.")
 
 
-def check_report_name(given: str | None, syntax: CellSyntax) -> None:
+def check_report_name(given: str | None, syntax: CellSyntax, what: str = "this cell") -> None:
     """Raises UsageError for a value of `-o` that the cell uses itself."""
     if given is not None and given in (*syntax.bound, *syntax.reads):
         raise usage_error(
-            f"-o names `{given}`, which this cell uses itself, so the report would replace its "
+            f"-o names `{given}`, which {what} uses itself, so the report would replace its "
             "value. Choose a different name."
         )
+
+
+def check_report_name_in(given: str | None, text: str, what: str = "this cell") -> None:
+    """The same for text that may not be Python, which its reader reports."""
+    if given is not None:
+        with contextlib.suppress(SyntaxError):
+            check_report_name(given, CellSyntax(ast.parse(text)), what)
 
 
 def names(given: Sequence[str]) -> tuple[str, ...]:

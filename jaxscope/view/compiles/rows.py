@@ -264,12 +264,15 @@ def _names(group: CompileGroup) -> str:
     return words.listed(names, 4) if len(names) > 4 else ", ".join(names)
 
 
-def footer(log: Log) -> str:
-    """The text under a cell: the first line, and the worst recompilation with its fix."""
+def footer(log: Log, again: bool = True) -> str:
+    """The text under a cell: the first line, and the worst recompilation with its fix.
+
+    `again` says that a recompilation is worth it, and not only the time of all compilations.
+    """
     # A notebook breaks longer lines anywhere, even inside words.
     lines = _indented(f"jaxscope: {first_line(log)}", _FOOTER, "", "  ")
     worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
-    if worst is None or not worst.again:
+    if worst is None or not worst.again or not again:
         return "\n".join(lines)
     where = f" at {worst.place}" if worst.place else ""
     times = f" {worst.times}" if worst.times else ""

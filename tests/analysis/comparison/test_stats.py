@@ -252,6 +252,7 @@ def test_rounds_that_scatter_need_more_than_five_percent_against_a_stored_baseli
 
 def test_drift_is_half_against_half():
     assert stats.drift([1.0] * 10 + [1.2] * 10) == pytest.approx(0.2)
+    assert stats.drift([1.0] * 5 + [1.2] * 5) == pytest.approx(0.2)
     assert stats.drift([1.0] * 9) is None
 
 

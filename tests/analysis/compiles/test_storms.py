@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from jaxscope.analysis.compiles.causes.text import PLACE_IT, sharded_for_devices
 from jaxscope.analysis.compiles.series import describe, listed, numbers
-from jaxscope.analysis.compiles.storms import LEAST, storms
+from jaxscope.analysis.compiles.storms import LEAST, avoidable, storms
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
 
 SERIALS = itertools.count(1)
@@ -236,3 +237,39 @@ def test_numbers_of_a_value() -> None:
     assert rates.text == "`rate` has 3 different values (0.2, 0.16, 0.128)"
     assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, … e"
+
+
+# Which recompilations are worth a line under their cell.
+
+
+def second_shape(name: str = "add", line: int = 3) -> Compile:
+    return compiled(name, line, cause(CauseKind.EAGER_SHAPE), kind=CompileKind.EAGER)
+
+
+def test_a_jitted_function_is_worth_a_line_where_it_has_a_fix() -> None:
+    assert avoidable([compiled("f", 3, cause(CauseKind.SHAPE))], Counter())
+    without = dataclasses.replace(cause(CauseKind.REDEFINED), fix="")
+    assert not avoidable([compiled("f", 3, without)], Counter())
+    assert not avoidable([], Counter())
+
+
+def test_an_eager_operation_is_worth_a_line_where_one_line_compiles_it_again_and_again() -> None:
+    assert not avoidable([second_shape() for _ in range(7)], Counter())
+    assert avoidable([second_shape() for _ in range(8)], Counter())
+    assert not avoidable([second_shape(line=number) for number in range(20)], Counter())
+    assert not avoidable([second_shape(f"op{number}") for number in range(20)], Counter())
+
+
+def test_an_eager_operation_is_worth_a_line_from_the_third_cell_on() -> None:
+    earlier: Counter[tuple[str, ...]] = Counter()
+    assert [avoidable([second_shape()], earlier) for _ in range(4)] == [False, False, True, True]
+    assert not avoidable([second_shape("mul")], earlier)
+
+
+def test_a_cell_that_runs_again_is_the_same_cell_in_a_terminal() -> None:
+    earlier: Counter[tuple[str, ...]] = Counter()
+    found: list[bool] = []
+    for number in range(4):
+        frame = Frame(0, f"<ipython-input-{number}-ab12>", "<module>", Span(2, 0, 2, 9))
+        found.append(avoidable([dataclasses.replace(second_shape(), site=frame)], earlier))
+    assert found == [False, False, True, True]

@@ -34,6 +34,7 @@ ADD = """\
         ("size=3 pad=2_2 lhs_dilate=2", 5, 11, 15),
         ("size=3 pad=2_2 rhs_dilate=2", 5, 5, 11),
         ("size=3 pad=9_0", 5, 12, 12),
+        ("size=3 pad=9_0 lhs_dilate=2", 5, 16, 13),
     ],
 )
 def test_a_convolution_counts_the_points_that_fall_on_its_input(

@@ -45,7 +45,8 @@ class XlaCounter(CostCounter):
         shape = instruction.shape
         if instruction.opcode == "tuple":
             return self._size(shape)
-        output = shape.bytes if self._results_as_arrays else self._size(shape)
+        arrays = self._results_as_arrays or instruction.opcode.startswith("all-reduce")
+        output = shape.bytes if arrays else self._size(shape)
         return common_bytes(instruction, operands, output, list(map(self._size, operands)))
 
     def _fusion(self, fusion: Instruction) -> CostCounts:

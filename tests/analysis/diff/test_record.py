@@ -148,6 +148,10 @@ def test_a_text_that_does_not_parse_is_compared_by_its_lines() -> None:
     assert changes(StageKind.HLO, "one\ntwo\n", "one\nthree\n") == [("changed", "two", "three")]
 
 
+def test_a_text_without_an_entry_is_paired_by_the_contents_of_its_functions() -> None:
+    assert changes(StageKind.STABLEHLO, STABLE, STABLE.replace("@main", "@start")) == []
+
+
 def layers(count: int, operation: str) -> str:
     """An unrolled model: the same layer again and again."""
     lines = [
@@ -229,6 +233,17 @@ def test_changes_are_grouped_by_the_line_of_code_that_made_them() -> None:
     assert [stage.unavailable[:13] for stage in others] == ["Not compared,"] * 3
     (source,) = compare(OLD, new).sources
     assert [(c.old, c.new) for c in source.changes] == [("y = sin(x)", "y = cos(x)")]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_changes_behind_a_heuristic_match_are_marked(exact: bool) -> None:
+    new = record("%%jaxjit\ny = cos(x)\n", JAXPR.replace("sin a", "cos a", 1))
+    (program,) = new.programs
+    (jaxpr,) = program.stages
+    jaxpr = dataclasses.replace(jaxpr, anchors=(Anchor(2, (0,), exact=exact),))
+    programs = (dataclasses.replace(program, stages=(jaxpr,)),)
+    (found,) = compare(OLD, dataclasses.replace(new, programs=programs)).programs
+    assert [group.exact for group in found.stages[0].groups] == [exact]
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,16 @@ def test_a_slow_trace_of_a_block_is_reported_with_its_line() -> None:
     assert finding.evidence == "JAX traced 500 equations in 2.5 s; line 3 made 499 of them."
 
 
+def test_a_slow_trace_is_of_the_line_of_the_cell_and_not_of_a_function_that_it_calls() -> None:
+    helper = equation(0, 9, function="helper").frames
+    made = [equation(i, 3 if i < 260 else 4) for i in range(500)]
+    equations = tuple(replace(one, frames=(*helper, *one.frames)) for one in made)
+    (finding,) = of(
+        FindingKind.SLOW_TRACING, evidence(replace(PROGRAM, equations=equations), trace_s=2.5)
+    )
+    assert finding.line == 3
+
+
 def test_a_slow_trace_of_few_equations_is_not_blamed_on_their_lines() -> None:
     (finding,) = of(FindingKind.SLOW_TRACING, evidence(trace_s=2.5))
     assert finding.line is None
@@ -463,3 +473,20 @@ def test_a_cell_with_line_magics_is_read_all_the_same(kind: SourceKind) -> None:
     assert tree is not None
     assert [line_of(statement) for statement in tree.body] == [1, 4, 5]
     assert parsed(Source("7.py", "7.py", SourceKind.MODULE, typed)) is None
+
+
+@pytest.mark.parametrize(
+    ("primitives", "fires"),
+    [
+        (("broadcast_in_dim", "reshape"), False),
+        (("custom_vmap_call", "ffi_call", "iota"), False),
+        (("iota", "sin"), True),
+    ],
+)
+def test_a_program_of_data_movement_and_calls_alone_is_not_folded(
+    primitives: tuple[str, ...], fires: bool
+) -> None:
+    equations = tuple(equation(n, 2, name) for n, name in enumerate(primitives))
+    made = evidence(replace(PROGRAM, inputs=(), equations=equations), computing=(0,))
+    found = of(FindingKind.CONSTANT_FOLDED, made)
+    assert [finding.line for finding in found] == ([2] if fires else [])

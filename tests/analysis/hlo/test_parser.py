@@ -302,3 +302,17 @@ def test_modules_can_be_compared_and_are_looked_up_by_name_and_line() -> None:
     assert module.at_line(5) is y
     assert (module.instruction("no"), module.computation("no"), module.at_line(1)) == (None,) * 3
     assert (y.attribute("dimensions"), y.attribute("kind"), y.custom_call_target) == (None,) * 3
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        'frontend_attributes={note="calls=%main, metadata={op_name=\\"other\\"}"}',
+        'sharding={replicated metadata={op_name="other" stack_frame_id=1}}',
+    ],
+)
+def test_free_text_of_an_attribute_is_not_read_as_other_attributes(attribute: str) -> None:
+    module = parse_module(SMALL.replace("metadata=", f"{attribute}, metadata="))
+    found = module.instruction("y")
+    assert found is not None
+    assert (found.op_name, list(module.called(found))) == ("jit(f)/neg", [])

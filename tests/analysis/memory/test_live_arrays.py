@@ -40,6 +40,18 @@ def test_buffers_are_read_with_their_stacks() -> None:
     assert by_line(made, lambda file: False) == {None: (3, 1200)}
 
 
+def test_a_sample_without_values_has_no_buffers() -> None:
+    message = b"".join(
+        [
+            field(2, field(3, field(1, 1) + field(2, 2))),
+            field(2, packed(2, 7) + field(3, field(1, 1) + field(2, 2))),
+            *(field(6, text) for text in ("", "kind", "buffer")),
+        ]
+    )
+    found = live_buffers(gzip.compress(message))
+    assert found == (BufferAllocations((), 0, 0), BufferAllocations((), 7, 0))
+
+
 @pytest.mark.jax
 def test_jax_says_which_line_made_an_array() -> None:
     kept = [jnp.sin(jnp.ones((40, 40))) for _ in range(3)]

@@ -104,6 +104,12 @@ def test_lines_and_the_rest_add_up_to_the_covered_time() -> None:
     assert found.coverage == pytest.approx(0.8)
     assert found.unattributed_s == 0
     assert found.unreliable == ""
+    assert [(op.name, op.opcode, op.overhead) for op in found.ops] == [
+        ("fusion.1", "fusion", False),
+        ("exp.1", "exponential", False),
+        ("neg.1", "negate", False),
+        ("while.1", "while", True),
+    ]
 
 
 def test_a_fusion_of_several_lines_gives_a_bracket_and_a_joint_row() -> None:

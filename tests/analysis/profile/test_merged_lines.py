@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jaxscope.analysis.profile.merged_lines import with_merged
-from jaxscope.model import Phase
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.profile.merged_lines import merged_lines, with_merged
+from jaxscope.model import Anchor, Equation, Frame, Phase, Program, Span, Stage, StageKind
 from jaxscope.model.profile import MergedLine, SourceLine
 
 FOUR, FIVE = SourceLine(0, 4, Phase.FORWARD), SourceLine(0, 5, Phase.FORWARD)
@@ -27,3 +28,39 @@ def test_without_an_heir_nothing_is_moved() -> None:
     assert with_merged(measured, [MergedLine(FOUR, ("exp",), ())]) == measured
     elsewhere = MergedLine(SourceLine(1, 4, Phase.FORWARD), ("exp",), (5,))
     assert with_merged(measured, [elsewhere]) == measured
+
+
+# `b = x + x`, `c = exp(b)`, `d = c * c`, of which XLA makes `exp(b + b)` with the product's name.
+MERGED = """\
+HloModule jit_f
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %add.1 = f32[8]{0} add(%x, %x)
+  %mul.1 = f32[8]{0} exponential(%add.1)
+  ROOT %tanh.1 = f32[8]{0} tanh(%mul.1)
+}
+"""
+
+
+def equation(number: int, primitive: str, *lines: int) -> Equation:
+    frames = tuple(Frame(0, "cell", "f", Span(line, 0, line, 9)) for line in lines)
+    span = frames[0].span if frames else None
+    return Equation(number, primitive, span, frames, Phase.PRIMAL, parent=None)
+
+
+def test_a_costly_line_without_an_instruction_is_merged_into_the_line_that_does_its_work() -> None:
+    equations = (
+        equation(0, "add", 3),
+        equation(1, "exp", 4),
+        equation(2, "mul", 5),
+        equation(3, "neg", 6),  # costs next to nothing
+        equation(4, "sin"),  # of no line
+        equation(5, "tanh", 7),
+    )
+    program = Program("f", ("jit",), ("cpu:0",), (), (), constants=(), equations=equations)
+    anchors = (Anchor(5, (0,)), Anchor(6, (2,)), Anchor(7, (5,)))
+    stage = Stage(StageKind.OPTIMIZED_HLO, MERGED, anchors=anchors)
+    lowered = Stage(StageKind.STABLEHLO, anchors=(Anchor(1, (0, 1, 2, 3, 4, 5)),))
+    found = merged_lines(program, stage, parse_module(MERGED), 0, lambda: lowered)
+    assert found == (MergedLine(SourceLine(0, 4, Phase.PRIMAL), ("exp",), (5,)),)

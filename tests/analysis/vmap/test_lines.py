@@ -36,10 +36,10 @@ FIVE = BatchAxis("j", 5, 3)
 def test_equations_are_counted_at_the_innermost_line_of_the_cell() -> None:
     helper = frame(9, source=1)
     made = program(
-        equation(0, "sin", helper, frame(2)),
-        equation(1, "cos", frame(2)),
-        equation(2, "mul", helper),
-        equation(3, "add"),
+        equation(0, "add"),
+        equation(1, "mul", helper),
+        equation(2, "sin", helper, frame(2)),
+        equation(3, "cos", frame(2)),
     )
     batching = Batching((FOUR,), tuple(BatchedEquation(n, (0,), (0,)) for n in range(4)))
     lines = batched_lines(made, batching)
@@ -91,8 +91,10 @@ def test_plain_extra_dimensions_come_last() -> None:
         (BatchingResult.BATCHED_LIBRARY_CALL, "4 × (3×3) in one call", ""),
         (BatchingResult.SEQUENTIAL_LOOP, "4 iterations of one example", "pure_callback"),
         (BatchingResult.SEQUENTIAL_LOOP, "", ""),
+        (BatchingResult.DOT_GENERAL, "", ""),
+        (None, "", ""),
     )
-    names = dict(enumerate(("sin", "mul", "eig", "scan", "pure_callback")))
+    names = dict(enumerate(("sin", "mul", "eig", "scan", "pure_callback", "dot_general", "iota")))
     made = program(*[equation(n, name, frame(1)) for n, name in names.items()])
     each = tuple(
         BatchedEquation(n, (0,), (0,), 0.0, kind[0], detail=kind[1], function=kind[2])
@@ -102,6 +104,7 @@ def test_plain_extra_dimensions_come_last() -> None:
     assert [(row.name, row.result, row.number) for row in line_results(line, names)] == [
         ("eig", BatchingResult.BATCHED_LIBRARY_CALL, 1),
         ("pure_callback", BatchingResult.SEQUENTIAL_LOOP, 1),
+        ("dot_general", BatchingResult.DOT_GENERAL, 1),
         ("sin", BatchingResult.EXTRA_BATCH_DIMENSION, 1),
         ("mul", BatchingResult.EXTRA_BATCH_DIMENSION, 1),
     ]

@@ -6,6 +6,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from jaxscope.analysis.jaxpr.dataflow import (
     InnerRegion,
     Region,
@@ -117,6 +119,23 @@ def test_nested_axes_are_followed_separately() -> None:
     )
     calls = call(made, (0, None), "outer"), call(made, (None, 0), "inner", size=7)
     assert over(made, *calls) == [(1,), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "detail"),
+    [
+        ((5, 3, 3), "5 × (3×3) in one call"),
+        ((5, 2, 4, 3), "10 × (4×3) in one call"),
+        ((5, 3), "5 × (3) in one call"),
+        ((5, 0, 0), "5 × (0×0) in one call"),
+    ],
+)
+def test_a_library_call_takes_the_matrices_or_vectors_of_all_examples(
+    shape: Shape, detail: str
+) -> None:
+    made = region([shape, shape], 1, step("tridiagonal_solve", (0,), (1,)), results=(1,))
+    (found,) = followed(made, call(made, (0,)))
+    assert (found.result, found.detail) == (BatchingResult.BATCHED_LIBRARY_CALL, detail)
 
 
 def scan(body: Region, length: int, carried: int, constants: int = 0) -> InnerRegion:

@@ -305,6 +305,31 @@ def test_six_threads_compile_five_programs_each(listener):
     assert sorted(r.number for r in listener.records) == list(range(1, len(listener.records) + 1))
 
 
+def test_eight_threads_that_compile_at_once_have_their_own_causes(listener):
+    together = threading.Barrier(8)
+
+    def work(i):
+        names = {}
+        exec(f"def t{i}(v):\n    return v + {i}", names)
+        step = jax.jit(names[f"t{i}"])
+        together.wait()
+        for n in range(20):
+            step(np.ones(n + 1, np.float32))
+
+    threads = [threading.Thread(target=work, args=(i,), name=f"t{i}") for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [listener.history.compile_of(raw) for raw in listener.records if raw.compiled]
+    assert len(found) == 160
+    for i in range(8):
+        own = [one for one in found if one.thread == f"t{i}"]
+        assert {one.fun_name for one in own} == {f"t{i}"}
+        kinds = [[cause.kind for cause in one.causes] for one in own]
+        assert kinds == [[CauseKind.FIRST_CALL], *[[CauseKind.SHAPE]] * 19]
+
+
 def test_a_failed_trace_is_no_compile_and_the_users_error_stays(listener):
     def f(x):
         raise RuntimeError("mine")

@@ -1,5 +1,5 @@
 # An assertion that fails in the function.
-# expect: raises AssertionError "three"
+# expect: fails AssertionError "three"
 
 # %% setup
 import jax

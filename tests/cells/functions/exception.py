@@ -1,5 +1,5 @@
 # An exception in the code around a function.
-# expect: raises ValueError "stop here"
+# expect: fails ValueError "stop here"
 
 # %% setup
 import jax.numpy as jnp

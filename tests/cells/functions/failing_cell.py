@@ -1,5 +1,5 @@
-# A failing cell leaves names and containers as they were.
-# expect: raises ValueError "stop here"
+# A failing cell leaves names and containers as plain Python does.
+# expect: fails ValueError "stop here"
 
 # %% setup
 import jax
@@ -19,3 +19,6 @@ raise ValueError("stop here")
 
 # %% change
 x = x + 1
+
+# %% after
+rows.append(f(x))

@@ -1,5 +1,5 @@
 # grad of an integer input fails as in plain Python.
-# expect: raises TypeError "grad requires"
+# expect: fails TypeError "grad requires"
 
 # %% setup
 import jax

@@ -1,5 +1,5 @@
 # A call with a missing argument fails as in plain Python.
-# expect: raises TypeError "missing 1 required"
+# expect: fails TypeError "missing 1 required"
 
 # %% setup
 import jax

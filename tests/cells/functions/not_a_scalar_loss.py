@@ -1,5 +1,5 @@
 # grad of a loss that is no scalar fails as in plain Python.
-# expect: raises TypeError "scalar"
+# expect: fails TypeError "scalar"
 
 # %% setup
 import jax

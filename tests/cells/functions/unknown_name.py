@@ -1,5 +1,5 @@
 # A function that reads a name that does not exist.
-# expect: raises NameError "nowhere"
+# expect: fails NameError "nowhere"
 
 # %% setup
 import jax

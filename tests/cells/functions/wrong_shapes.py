@@ -1,5 +1,5 @@
 # An error of JAX inside a function is the same error.
-# expect: raises TypeError "dot_general requires"
+# expect: fails TypeError "dot_general requires"
 
 # %% setup
 import jax

@@ -1,5 +1,5 @@
-# An error after the definitions: what the cell leaves behind is nothing.
-# expect: raises RuntimeError "stop here"
+# An error after the definitions: the cell leaves behind what plain Python leaves.
+# expect: fails RuntimeError "stop here"
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,6 @@
 # A helper that decides by the Python type of a traced number.
 # expect: refused "sees JAX's tracer in place of `lr`.*-s lr"
+# line: 2
 
 # %% setup
 import jax.numpy as jnp

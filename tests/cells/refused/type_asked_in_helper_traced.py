@@ -1,5 +1,6 @@
 # A number that is traced by `-t`, and asked for its type.
 # expect: refused "-s lr"
+# line: 2
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,6 @@
 # A cell that raises because a traced NumPy array is no `np.ndarray`.
 # expect: refused "sees JAX's tracer in place of `a` \(ndarray\).*-s a"
+# line: 2
 
 # %% setup
 import numpy as np

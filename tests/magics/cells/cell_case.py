@@ -42,6 +42,8 @@ class Outcome(StrEnum):
     """An error, and nothing written: the reference is a session in which the cell never ran."""
     RAISES = "raises"
     """As refused, and plain Python raises the same type of exception."""
+    FAILS = "fails"
+    """An error of the same type as in plain Python, which leaves the same behind."""
     EITHER = "same or refused"
     UNCHANGED = "unchanged"
     """No error and nothing written, which is what ``-n 0`` promises."""
@@ -51,7 +53,7 @@ class Outcome(StrEnum):
 class Expectation:
     outcome: Outcome
     type: str = ""
-    """The exception's type, for `Outcome.RAISES`; empty if any will do."""
+    """The exception's type, for `RAISES` and `FAILS`; empty if any will do."""
     text: str = ""
     """A regular expression that the exception's type, text and notes must contain."""
 
@@ -159,7 +161,7 @@ def trim(lines: list[str]) -> list[str]:
 
 def parse_expectation(text: str, name: str) -> Expectation:
     match = re.fullmatch(
-        r'(same or refused|same|refused|raises|unchanged)(?: (\w+))?(?: "(.+)")?', text
+        r'(same or refused|same|refused|raises|fails|unchanged)(?: (\w+))?(?: "(.+)")?', text
     )
     if not match:
         raise ValueError(f"{name}: cannot read the expectation {text!r}")

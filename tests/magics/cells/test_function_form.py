@@ -96,6 +96,107 @@ def test_what_a_function_reads_is_read_again_when_it_changes(
     np.testing.assert_allclose(notebook.names["y"], 3 * notebook.names["x"])
 
 
+@pytest.mark.parametrize(
+    ("setup", "read", "change"),
+    [
+        (
+            "class Act:\n    def __call__(self, v): return v * 2\nact = Act()",
+            "act(v)",
+            "Act.__call__ = lambda self, v: v * 3",
+        ),
+        (
+            "def act(v): return v * 2\ndef other(v): return v * 3",
+            "act(v)",
+            "act.__code__ = other.__code__",
+        ),
+        ("def act(v, *, k=2): return v * k", "act(v)", "act.__kwdefaults__['k'] = 3"),
+        ("def act(v): return v * act.k\nact.k = 2", "act(v)", "act.k = 3"),
+        (
+            "table = {'a': 2, 'b': 3}",
+            "v * list(table.values())[0]",
+            "table['a'] = table.pop('a')",
+        ),
+        ("rows = [2, 5]", "v * (rows[0] + len(rows))", "rows.append(5)"),
+        ("class S:\n    k = 2\ns = S()", "v * s.k", "s.__dict__ = {'k': 3}"),
+        ("import types\nm = types.ModuleType('m')\nm.k = 2", "v * m.k", "m.k = 3"),
+        (
+            "import types\nm = types.ModuleType('m')\nm.table = {'k': 2}",
+            "v * m.table['k']",
+            "m.table['k'] = 3",
+        ),
+        ("import optax\noptax.times = 2", "v * optax.times", "optax.times = 3"),
+    ],
+)
+def test_what_lies_below_a_name_is_read_again_when_it_changes(
+    notebook: Notebook, setup: str, read: str, change: str
+) -> None:
+    cell = f"def f(v):\n    return {read}\na = f(x), f(x)\n{change}\nb = f(x)"
+    notebook.must(f"{setup}\n{cell}")
+    plain = {name: notebook.names[name] for name in "ab"}
+    notebook.must(setup)
+    ran = notebook.must(f"%%jaxjit -n 1\n{cell}")
+    assert "3 calls compiled" in words(ran)
+    for name in "ab":
+        np.testing.assert_array_equal(notebook.names[name], plain[name])
+    assert not np.array_equal(plain["a"][0], plain["b"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "model.drop.deterministic = True",
+        "model.drop.rate = 0.0",
+        "model.layers[0].bias = nnx.Param(model.layers[0].bias[...] + 1)",
+        "model.layers[0].bias[...] += 1",
+        "model.layers[0].bias = model.layers[1].bias",
+        "model.layers.append(model.layers[0])",
+        "model.scale = 3.0",
+        "model.table['k'] = 3.0",
+        "model.extra = nnx.Param(jnp.ones(3))",
+        "model.layers[0].bias.set_metadata(scale=2.0)",
+    ],
+)
+def test_a_model_that_changes_between_two_calls_is_read_again(
+    notebook: Notebook, change: str
+) -> None:
+    pytest.importorskip("flax.nnx")
+    setup = (
+        "from flax import nnx\n"
+        "class Model(nnx.Module):\n"
+        "    def __init__(self, rngs):\n"
+        "        self.layers = nnx.List([nnx.Linear(3, 3, rngs=rngs) for _ in range(2)])\n"
+        "        self.drop = nnx.Dropout(0.5, rngs=rngs)\n"
+        "        self.scale = 2.0\n"
+        "        self.table = nnx.Dict({'k': 2.0})\n"
+        "    def __call__(self, v):\n"
+        "        for layer in self.layers:\n"
+        "            v = layer(v) * layer.bias.get_metadata().get('scale', 1.0)\n"
+        "        if hasattr(self, 'extra'): v = v + self.extra[...]\n"
+        "        return self.drop(v) * self.scale * self.table['k']\n"
+        "model = Model(nnx.Rngs(0))"
+    )
+    cell = f"def f(m, v):\n    return m(v)\na = [f(model, x) for _ in range(3)]\n{change}\n"
+    cell += "b = [f(model, x) for _ in range(2)]"
+    notebook.must(f"{setup}\n{cell}")
+    plain = {name: notebook.names[name] for name in "ab"}
+    notebook.must(setup)
+    ran = notebook.must(f"%%jaxjit -n 1\n{cell}")
+    assert "5 calls compiled" in words(ran)
+    for name in "ab":
+        np.testing.assert_allclose(notebook.names[name], plain[name], rtol=1e-5)
+
+
+def test_models_of_one_structure_share_a_trace(notebook: Notebook, traced: list[str]) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nmodels = [nnx.Linear(3, 3, rngs=nnx.Rngs(i)) for i in range(3)]"
+    )
+    notebook.must("%%jaxjit -q -n 1\ndef f(m, v):\n    return m(v)\nys = [f(m, x) for m in models]")
+    assert traced == ["f"]
+    for model, y in zip(notebook.names["models"], notebook.names["ys"], strict=True):
+        np.testing.assert_allclose(y, model(notebook.names["x"]), rtol=1e-6)
+
+
 def test_a_gradient_made_anew_in_each_step_is_traced_once(
     notebook: Notebook, traced: list[str]
 ) -> None:
@@ -103,7 +204,7 @@ def test_a_gradient_made_anew_in_each_step_is_traced_once(
         "%%jaxjit -q -n 1\ndef loss(w):\n    return (w ** 2).sum()\n"
         "w = x\nfor _ in range(10):\n    w = w - 0.1 * jax.grad(loss)(w)"
     )
-    assert traced == ["loss"]
+    assert traced == ["grad(loss)"]
 
 
 def test_a_call_that_is_refused_is_tried_once_and_told_with_line_and_fix(
@@ -116,6 +217,37 @@ def test_a_call_that_is_refused_is_tried_once_and_told_with_line_and_fix(
     assert "0 calls compiled, 5 as plain Python" in words(ran)
     assert "`f` ran as plain Python 5 times: line 3: `v` is traced" in words(ran)
     assert "`jnp.where`" in words(ran)
+
+
+def test_an_error_that_only_a_trace_meets_is_the_reason(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxjit -n 1\ndef f(v):\n    return v, len(v._arrays)\ny = f(x)")
+    assert "`f` ran as plain Python: line 3: AttributeError: " in words(ran)
+
+
+def test_a_jitted_call_whose_error_the_cell_catches_is_left_out(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\n@jax.jit\ndef wrong(v):\n    raise ValueError('no')\n"
+        "@jax.jit\ndef right(v):\n    return v * 2\n"
+        "try:\n    wrong(x)\nexcept ValueError:\n    y = right(x)"
+    )
+    assert "jaxscope could not" not in words(ran)
+    assert "jit(right)" in words(ran)
+
+
+@pytest.mark.parametrize("options", ["", " -n 1"])
+def test_a_jitted_function_that_writes_a_ref_is_reported_and_runs_once(
+    options: str, notebook: Notebook
+) -> None:
+    notebook.must("r, s = jax.new_ref(x), jax.new_ref(x)")
+    ran = notebook.must(
+        f"%%jaxjit{options}\n@jax.jit\ndef double(r):\n    r[...] += 1\n    s[...] += 1\n"
+        "double(r)\ny, z = r[...], s[...]"
+    )
+    assert "jaxscope could not" not in words(ran)
+    for name, found in (("r", "y"), ("s", "z")):
+        now = notebook.names[name][...]
+        np.testing.assert_allclose(now, notebook.names["x"] + 1)
+        np.testing.assert_allclose(now, notebook.names[found])
 
 
 def test_names_stay_the_functions_that_python_made(notebook: Notebook) -> None:
@@ -212,6 +344,30 @@ def test_a_fault_of_ours_in_a_call_leaves_its_value(
     np.testing.assert_array_equal(notebook.names["y"], 2 * notebook.names["x"])
 
 
+@pytest.mark.parametrize("magic", ["jaxjit", "jaxgrad", "jaxvmap"])
+def test_a_failing_cell_leaves_what_plain_python_leaves(notebook: Notebook, magic: str) -> None:
+    notebook.must("rows, table = [], {}")
+    ran = notebook.run(
+        f"%%{magic} -q -n 1\ndef f(v):\n    return (v**2).sum()\n"
+        "rows.append(f(x))\ntable['k'] = rows[0]\nnew = 1\n1 / 0"
+    )
+    assert isinstance(ran.error, ZeroDivisionError)
+    (value,) = notebook.names["rows"]
+    assert notebook.names["table"]["k"] is value
+    assert notebook.names["new"] == 1
+    assert callable(notebook.names["f"])
+
+
+def test_a_refused_call_under_a_transform_claims_nothing_of_the_cell(notebook: Notebook) -> None:
+    ran = notebook.run(
+        "%%jaxgrad -q -n 1\ndef f(d):\n    d['z'] = 3\n    return d['a'].sum()\n"
+        "made = {'a': x}\nf(made)"
+    )
+    assert "changes `d` in place" in ran.message
+    assert "No variable was changed" not in ran.message
+    assert notebook.names["made"].keys() == {"a"}
+
+
 def test_a_thousand_functions_in_one_cell(notebook: Notebook) -> None:
     body = "\n".join(f"def f{i}(v):\n    return v + {i}" for i in range(1000))
     notebook.must(f"%%jaxjit -q -n 1\n{body}\ny = f7(x)")
@@ -230,3 +386,80 @@ def test_a_function_whose_decorator_jits_it_is_said_to_run_as_decorated(
     assert "`train` ran as decorated, so jaxscope compiled nothing." in words(ran)
     assert "calls no function" not in words(ran)
     assert float(notebook.names["y"].sum()) == 6.0
+
+
+def _lines(report: jaxscope.Report) -> set[int]:
+    return {equation.span.line for equation in report.equations if equation.span is not None}
+
+
+def test_the_program_of_an_nnx_jit_function_is_reported_by_line(notebook: Notebook) -> None:
+    pytest.importorskip("flax")
+    notebook.must(
+        "from flax import nnx\n"
+        "model = nnx.Linear(3, 2, rngs=nnx.Rngs(0))\n"
+        "before = model.kernel[...].sum()\n"
+    )
+    ran = notebook.must(
+        "%%jaxjit -n 2\n"
+        "@nnx.jit\n"
+        "def train(model, x):\n"
+        "    loss, g = nnx.value_and_grad(lambda m: (m(x) ** 2).sum())(model)\n"
+        "    nnx.update(model, jax.tree.map(lambda p, d: p - 0.1 * d, nnx.state(model), g))\n"
+        "    return loss\n"
+        "losses = [float(train(model, x)) for _ in range(3)]\n"
+    )
+    assert "train jitted by the cell" in words(ran)
+    report = jaxscope.last()
+    assert [program.title for program in report.programs] == ["jit(train)"]
+    assert {4, 5} <= _lines(report)
+    losses = notebook.names["losses"]
+    assert losses == sorted(set(losses), reverse=True)
+    assert len(losses) == 3
+    # The timed calls train nothing.
+    notebook.must("after = float(train(model, x))")
+    assert notebook.names["after"] < losses[-1]
+
+
+@pytest.mark.parametrize("decorated", ["function", "method"])
+def test_the_program_of_a_filter_jit_function_is_reported_by_line(
+    notebook: Notebook, decorated: str
+) -> None:
+    pytest.importorskip("equinox")
+    notebook.must("import equinox as eqx\nmlp = eqx.nn.MLP(3, 1, 8, 2, key=jax.random.key(0))")
+    cells = {
+        "function": (
+            "@eqx.filter_jit\ndef step(m, v):\n    return jnp.tanh(m(v))\ny = step(mlp, x)\n"
+        ),
+        "method": (
+            "class Model(eqx.Module):\n    w: jax.Array\n    @eqx.filter_jit\n"
+            "    def __call__(self, v):\n        return jnp.tanh(v @ self.w)\n"
+            "y = Model(jnp.ones((3, 3)))(x)\n"
+        ),
+    }
+    notebook.must("%%jaxjit -n 2\n" + cells[decorated])
+    report = jaxscope.last()
+    (program,) = report.programs
+    assert program.title == {"function": "jit(step)", "method": "jit(__call__)"}[decorated]
+    line = {"function": 4, "method": 6}[decorated]
+    assert line in _lines(report)
+
+
+def test_each_transform_of_a_function_is_a_program_by_its_own_name(notebook: Notebook) -> None:
+    cell = (
+        "%%jaxjit -n 2\n"
+        "def loss(v):\n    return jnp.tanh(v).sum()\n"
+        "a = jax.jit(jax.grad(loss))(x)\n"
+        "b = jax.value_and_grad(loss)(x)\n"
+        "c = jax.hessian(loss)(x)\n"
+        "d = loss(x)\n"
+    )
+    notebook.must(cell)
+    titles = {program.title for program in jaxscope.last().programs}
+    assert titles == {
+        "jit(grad(loss))",
+        "jit(value_and_grad(loss))",
+        "jit(jacfwd(jacrev(loss)))",
+        "jit(loss)",
+    }
+    ran = notebook.must(cell)
+    assert "recompiled" not in words(ran)

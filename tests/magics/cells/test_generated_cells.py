@@ -1,6 +1,7 @@
 """Cells made from a grammar of statements keep their meaning under ``%%jaxjit``.
 
-A generated cell may fail; then it has to fail in the same way, or be refused, and write nothing.
+A generated cell may fail; then it has to fail in the same way. In block form it may be refused
+instead, and writes nothing; in function form it leaves what plain Python leaves.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
 
 from tests.magics.cells.cell_case import Case, Difference
 from tests.magics.cells.cell_check import FALLEN_BACK, RUNS, Session, mismatches
@@ -33,17 +35,19 @@ def jaxscope_shell(shell: CellShell) -> Iterator[CellShell]:
     shell.run_line_magic("unload_ext", "jaxscope")
 
 
-def problems(shell: CellShell, case: Case, magic: str) -> Iterator[str]:
+def problems(shell: CellShell, case: Case, magic: str, *, undone: bool = True) -> Iterator[str]:
+    """`undone` says that a cell that fails leaves everything as before."""
     ours = play(shell, case, magic)
     failed = ours[RUNS[0]].error != "", ours[RUNS[1]].error != ""
-    plain = play(shell, case, skip=failed)
+    plain = play(shell, case, skip=failed if undone else (False, False))
     for i, run in enumerate(RUNS):
         if FALLEN_BACK in ours[run].shown:
             yield f"run {i + 1} fell back: {ours[run].shown}"
-        if failed[i]:
+        if failed[i] and undone:
             yield from problems_of_failure(shell, case, ours, i, failed)
-        elif plain[run].error:
-            yield f"run {i + 1}: plain Python raises {plain[run].error} and we do not"
+        elif ours[run].error_type != plain[run].error_type:
+            error = plain[run].error or "nothing"
+            yield f"run {i + 1}: plain Python raises {error}, and we {ours[run].error or 'nothing'}"
     for label, mismatch in mismatches(plain, ours):
         if Difference.FLOAT_BECOMES_ARRAY not in mismatch.differences and not excused(
             case, mismatch.differences
@@ -70,6 +74,7 @@ def problems_of_failure(
         yield f"run {i + 1}: failed and yet changed {m.path}: {m.text}"
 
 
+@pytest.mark.parametrize("form", ["block", "functions"])
 @settings(
     max_examples=60,
     deadline=None,
@@ -77,28 +82,14 @@ def problems_of_failure(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-@given(case=cells())
+@given(data=st.data())
 def test_a_generated_cell_means_the_same_under_the_magic(
-    jaxscope_shell: CellShell, case: Case
+    jaxscope_shell: CellShell, form: str, data: st.DataObject
 ) -> None:
+    block = form == "block"
+    case = data.draw(cells() if block else function_cells())
     note(f"{case.cell}\n# change\n{case.change}")
-    found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1"))
-    assert not found, "\n".join(found)
-
-
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-@given(case=function_cells())
-def test_a_generated_cell_with_functions_means_the_same_under_the_magic(
-    jaxscope_shell: CellShell, case: Case
-) -> None:
-    note(f"{case.cell}\n# change\n{case.change}")
-    found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1"))
+    found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1", undone=block))
     assert not found, "\n".join(found)
 
 

@@ -471,6 +471,7 @@ def test_a_derivative_that_is_constant_depends_on_no_value(notebook: Notebook) -
 
 
 def test_no_input_of_a_map_is_to_be_made_static(notebook: Notebook) -> None:
+    notebook.must("import numpy\nx = numpy.ones((3, 2))")
     branch = "if x.sum() > 0:\n    s = 1"
     assert "run with `-s x`" in notebook.run(f"%%jaxjit\n{branch}").message
     mapped = notebook.run(f"%%jaxvmap -i x=0\n{branch}").message

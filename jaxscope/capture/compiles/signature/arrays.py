@@ -146,7 +146,7 @@ def _place(sharding: Any) -> tuple[str, bool]:
         axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
         kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
         explicit = " (explicit)" if "Explicit" in kinds else ""
-        entries = ", ".join("None" if s is None else repr(s) for s in tuple(sharding.spec))
+        entries = ", ".join(map(repr, tuple(sharding.spec)))
         return f"P({entries}) over mesh {axes}{explicit}{where}", True
     return f"{str(sharding)[:80]}{where}", True
 

@@ -317,6 +317,24 @@ def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
     assert "`x`" in cause.text or kind in WITHOUT_PATH
 
 
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [("f32", "jnp.float32"), ("i8", "jnp.int8"), ("bf16", "jnp.bfloat16"), ("bool", "jnp.bool_")],
+)
+def test_the_fix_of_a_dtype_names_that_of_the_earlier_call(dtype: str, name: str) -> None:
+    found = causes(call(array(3, dtype="c64")), call(array(3, dtype=dtype)))
+    assert f"`jnp.asarray(value, {name})`" in found.causes[0].fix
+
+
+def test_under_vmap_the_axis_that_changed_is_taken_for_the_batch() -> None:
+    def under(transform: str, *shape: int) -> CallSignature:
+        return call(array(*shape), transform=transform)
+
+    assert kinds(under("vmap", 4, 2), under("vmap", 3, 2)) == [(K.VMAP_SIZE, "x")]
+    assert kinds(under("vmap", 4, 5), under("vmap", 3, 2)) == [(K.SHAPE, "x")]
+    assert kinds(under("grad", 4, 2), under("grad", 3, 2)) == [(K.SHAPE, "x")]
+
+
 WITHOUT_PATH = {K.COMPILER_OPTION, K.CACHE_CLEARED, K.EAGER_BODY, K.EAGER_SHAPE}
 
 

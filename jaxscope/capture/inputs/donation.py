@@ -1,0 +1,64 @@
+"""Other holders of a donated array, which would be left with a deleted one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+import jax
+
+from jaxscope.capture.inputs.mutation import is_users_module
+from jaxscope.capture.options.refusals import RefusedError, shared_donation
+
+
+def refused_donation(
+    donated: Mapping[int, str], namespace: Mapping[str, Any], given: Collection[str]
+) -> RefusedError | None:
+    """The refusal of a donation that deletes an array which another name holds too.
+
+    `donated` are the paths of the arrays, by identity. One of the names `given` is that of the
+    donated input.
+    """
+    if not donated:
+        return None
+    own: set[int] = set()
+    # Those come first, so that the first of them is not taken for another holder.
+    for name in sorted(namespace, key=lambda name: name not in given):
+        # IPython's history (`_`, `_3`, `Out`) holds what was shown.
+        if name.startswith("_") or name in ("In", "Out"):
+            continue
+        held = {id(leaf) for leaf in _leaves(namespace[name], set())} & donated.keys()
+        other = held & own if name in given else held
+        own |= held if name in given else set()
+        if other:
+            return shared_donation(donated[min(other)], name)
+    return None
+
+
+def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
+    """The leaves of a value: of its containers, of the user's objects, and of closures."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    try:
+        leaves = jax.tree_util.tree_leaves(value)
+    except Exception:  # keys that cannot be sorted
+        return
+    for leaf in leaves:
+        yield leaf
+        if isinstance(leaf, FunctionType):
+            inside = [cell.cell_contents for cell in leaf.__closure__ or () if _is_filled(cell)]
+        elif is_users_module(type(leaf).__module__):
+            inside = list(getattr(leaf, "__dict__", {}).values())
+        else:
+            continue
+        for item in inside:
+            yield from _leaves(item, seen)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False

@@ -1,0 +1,68 @@
+"""Programs that JAX had lowered before jaxscope saw them, compiled again to link their lines.
+
+JAX keeps the lowering of a function that has run, so the tags that are put into its jaxpr then
+reach nothing. A copy of the jaxpr is lowered and compiled with them. What ran stays what is timed:
+the two programs must be the same text, names of locations apart.
+"""
+
+import re
+import time
+import weakref
+from dataclasses import replace
+from typing import Any
+
+from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.capture import _jax
+from jaxscope.capture.compiles.listener import own_work
+from jaxscope.capture.program.compile import Captured, Say
+from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.source.sources import SourceFiles
+
+_KNOWN: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+"""By jaxpr, the copy that was lowered with tags."""
+
+_METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
+
+
+def linked_again(
+    captured: Captured, sources: SourceFiles, say: Say
+) -> tuple[Captured, float] | None:
+    """The program with exact links, and the seconds that compiling it took, 0 where it is known.
+
+    None where its links are exact already, where it cannot be lowered again or is interrupted, and
+    where XLA made another program of it.
+    """
+    handles = captured.handles
+    tagged = handles.tagged
+    if handles.traced is None or handles.lowered is None or tagged.why or not tagged.equations:
+        return None
+    try:
+        made, seconds = _linked(handles, sources, say)
+    except (Exception, KeyboardInterrupt):  # the links stay approximate
+        return None
+    return None if made is None else (replace(captured, handles=made), seconds)
+
+
+def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles | None, float]:
+    before, jaxpr = str(handles.compiled.as_text()), handles.traced.jaxpr
+    if TAG.search(before) or TAG.search(handles.lowered.as_text("stablehlo", debug_info=True)):
+        return None, 0.0  # lowered with tags, of which nothing may be left
+    known = _KNOWN.get(jaxpr)
+    traced = known or _jax.lowered_anew(handles.traced)
+    if traced is None:
+        return None, 0.0
+    say("compiling again")
+    began = time.perf_counter()
+    with own_work():
+        lowered = traced.lower()  # once: JAX keeps it, and what it compiles to
+        compiled = lowered.compile()
+    seconds = 0.0 if known else time.perf_counter() - began
+    after = str(compiled.as_text())
+    _KNOWN[jaxpr] = traced
+    if not TAG.search(after) or _computed(before) != _computed(after):
+        return None, seconds
+    return Handles(traced, lowered, compiled, handles.tagged, sources), seconds
+
+
+def _computed(text: str) -> str:
+    return _METADATA.sub("", clean_hlo(text)[0])

@@ -1,0 +1,72 @@
+"""Containers that a trace changed, put back as they were."""
+
+from __future__ import annotations
+
+import collections
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from jaxscope.capture.inputs.mutation import Snapshot, is_users_module
+
+
+class Strict:
+    """An object that refuses changes, once it is made."""
+
+    made = 1
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(name)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(name)
+
+
+def test_attributes_are_put_back_without_the_objects_own_rules() -> None:
+    strict, module = Strict(), types.ModuleType("made")
+    vars(strict)["kept"] = module.kept = 1
+
+    class Plain:
+        kept = 1
+
+    def function() -> None: ...
+
+    function.kept = 1
+    owners = (strict, module, Plain, function)
+    snapshot = Snapshot()
+    for number, owner in enumerate(owners):
+        snapshot.take(f"owner{number}", owner)
+    for owner in owners[1:]:
+        owner.kept, owner.new = 2, 3
+    vars(strict).update(kept=2, new=3)
+    snapshot.restore()
+    assert [owner.kept for owner in owners] == [1] * 4
+    assert not any(hasattr(owner, "new") for owner in owners)
+
+
+def test_containers_are_put_back_in_place() -> None:
+    held = {"a": [1, 2], "b": {1}, "c": collections.deque([1]), "d": {"k": 1}, "e": bytearray(b"x")}
+    snapshot = Snapshot()
+    snapshot.take("held", held)
+    for name, change in (("a", [3]), ("b", {3}), ("c", [3]), ("d", {"z": 3}), ("e", b"y")):
+        getattr(held[name], "extend", getattr(held[name], "update", None))(change)
+    before = {name: id(value) for name, value in held.items()}
+    snapshot.restore()
+    assert held == {
+        "a": [1, 2], "b": {1}, "c": collections.deque([1]), "d": {"k": 1}, "e": bytearray(b"x"),
+    }  # fmt: skip
+    assert {name: id(value) for name, value in held.items()} == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "users"), [("site-packages", False), ("dist-packages", False), ("project", True)]
+)
+def test_a_module_of_any_folder_of_packages_is_a_librarys(
+    folder: str, users: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = types.ModuleType("some_module")
+    module.__file__ = str(tmp_path / folder / "some_module.py")
+    monkeypatch.setitem(sys.modules, "some_module", module)
+    assert is_users_module("some_module") is users

@@ -1,0 +1,104 @@
+"""Functions that had run before jaxscope saw them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxscope
+from jaxscope.capture.program import linked_again
+from jaxscope.model import FindingKind
+
+AGAIN = "compiled again to link lines"
+
+
+@pytest.fixture
+def ran() -> Any:
+    """A jitted function and an argument that it has been called with."""
+
+    @jax.jit
+    def step(v: jax.Array) -> jax.Array:
+        def body(total: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
+            return total + jnp.tanh(row), total
+
+        last, rows = jax.lax.scan(body, v[0], jnp.sin(v) @ v)
+        return last.sum() + rows.sum()
+
+    argument = jnp.ones((8, 8))
+    step(argument)
+    return step, argument
+
+
+def notes(report: jaxscope.Report) -> list[str]:
+    return [note for note in report.record.notes if AGAIN in note]
+
+
+def test_the_lines_of_a_function_that_has_run_are_linked_exactly(ran: Any) -> None:
+    step, argument = ran
+    report = jaxscope.inspect(step, argument)
+    assert report.programs[0].exact
+    assert len(notes(report)) == 1
+    kinds = {finding.kind for finding in report.findings}
+    assert FindingKind.APPROXIMATE_SOURCE_MAPPING not in kinds
+    # What runs is what had been compiled: nothing of this is a compilation of the user's.
+    assert report.compiles == ()
+
+
+def test_the_second_report_of_it_compiles_nothing(ran: Any) -> None:
+    step, argument = ran
+    jaxscope.inspect(step, argument)
+    again = jaxscope.inspect(step, argument)
+    assert again.programs[0].exact
+    assert notes(again) == []
+
+
+def test_on_request_it_is_not_compiled_again(ran: Any) -> None:
+    step, argument = ran
+    with jaxscope.options(recompile=False):
+        report = jaxscope.inspect(step, argument)
+    assert not report.programs[0].exact
+    assert notes(report) == []
+
+
+def test_a_function_that_has_not_run_is_compiled_once() -> None:
+    report = jaxscope.inspect(jax.jit(lambda v: jnp.sin(v) * 2), jnp.ones(3))
+    assert len(report.compiles) == 1
+    assert notes(report) == []
+
+
+def test_donated_and_static_arguments_stay_as_they_are() -> None:
+    @partial(jax.jit, donate_argnums=0, static_argnums=1)
+    def scaled(v: jax.Array, n: int) -> jax.Array:
+        return jnp.cumsum(v) * n
+
+    scaled(jnp.ones(16), 3)
+    report = jaxscope.inspect(scaled, jnp.ones(16), 3)
+    assert report.programs[0].exact
+    np.testing.assert_array_equal(scaled(jnp.ones(4), 2), [2, 4, 6, 8])
+
+
+def test_links_stay_approximate_where_xla_made_another_program(
+    ran: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = iter(["one", "another"])
+    monkeypatch.setattr(linked_again, "_computed", lambda text: next(texts))
+    report = jaxscope.inspect(*ran)
+    assert not report.programs[0].exact
+    assert notes(report) == []
+
+
+def test_links_stay_approximate_on_a_jax_that_cannot_lower_again(
+    ran: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxscope.capture._jax.lowered_anew", lambda traced: None)
+    assert not jaxscope.inspect(*ran).programs[0].exact
+
+
+def test_metadata_is_no_part_of_what_a_program_computes() -> None:
+    line = '  a = f32[3] add(b, c), metadata={op_name="jit(f)/x{1}" source_line=3}, backend={}'
+    assert linked_again._computed(line) == "  a = f32[3] add(b, c), backend={}\n"

@@ -1,0 +1,26 @@
+"""Fixes for JAX's errors, by their type and text."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxscope.capture.run.jax_errors import fix
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TypeError("Value 'a' is not a valid JAX type"), "arrays"),
+        (ValueError("vmap in_axes must be an int"), "-i name=axis"),
+        (TypeError("vmap IN_AXES must be an int"), "-i name=axis"),
+        (RuntimeError("vmap in_axes must be an int"), None),
+        (TypeError("an error of the user's"), None),
+        (ValueError("an error of the user's"), None),
+        (KeyError("x"), None),
+    ],
+)
+def test_an_error_has_a_fix_where_its_type_and_text_are_known(
+    error: Exception, words: str | None
+) -> None:
+    found = fix(error, {}, pmap=False)
+    assert found is None if words is None else found is not None and words in found
