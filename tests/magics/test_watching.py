@@ -247,7 +247,7 @@ def test_an_ordinary_session_has_footers_only_where_something_can_be_changed(
     notebook: Notebook,
 ) -> None:
     notebook.must("import jax.numpy as jnp")
-    notebook.must("%jaxwatch on --over 1000")
+    notebook.must("%jaxwatch on --over 100000")
     cells = re.split(r"^# %%(.*)\n", ORDINARY, flags=re.M)
     found = [bool(notebook.must(cell).shown) for cell in cells[::2]]
     assert found == ["footer" in mark for mark in ("", *cells[1::2])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import hashlib
 import re
@@ -34,7 +33,7 @@ from jaxscope.view.report.chapters import (
     work,
 )
 from jaxscope.view.report.linked_source import Linked, line_words, shown_lines
-from jaxscope.view.report.summary import first_parts
+from jaxscope.view.report.summary import also, first_parts
 
 _SCREEN_LINES = 32
 """Source lines of the short text, so that a report with findings and inputs fits one screen."""
@@ -65,9 +64,8 @@ def document(record: Record) -> Document:
     if first is not None:
         found += [*_program(record, first), _inputs(first), *_stages(first)]
     if others:
-        number = collections.Counter(program.title for program in others)
-        also = ", ".join(f"{title} × {n}" if n > 1 else title for title, n in number.items())
-        found.append(Chapter("others", "", (f"Also compiled: {also}",), views=View.SHORT))
+        lead = (f"Also compiled: {also(record)}",)
+        found.append(Chapter("others", "", lead, views=View.SHORT))
     for other in others:
         for chapter in (*chapters(record, other), *_usual(record, other), *_stages(other)):
             views = View.FULL if chapter.key == "stage" else _LONG

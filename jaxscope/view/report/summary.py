@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable, Sequence
 
 from jaxscope import words
@@ -36,15 +37,20 @@ def program_parts(record: Record, index: int) -> tuple[str, ...]:
         devices,
         _time(program, record.form),
         hottest(record, program),
-        _compiles(
-            tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles)),
-            sure=not unobserved(record.notes),
-        ),
+        _compiles(_compiles_of(record, program), sure=not unobserved(record.notes)),
         _cost(program),
     ]
     if isinstance(program.roofline, Roofline):
         parts.append(program.roofline.verdict)
     return tuple(part for part in parts if part)
+
+
+def also(record: Record) -> str:
+    """The programs after the first, with what made JAX compile them again, as one line."""
+    found = collections.Counter(
+        program.title + _because(_compiles_of(record, program)) for program in record.programs[1:]
+    )
+    return ", ".join(f"{title} × {n}" if n > 1 else title for title, n in found.items())
 
 
 def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
@@ -109,10 +115,18 @@ def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:
         how += f", {hits} of them from the persistent cache," if hits else ""
         last = "XLA"
     stages = f"(trace {trace}, lower {lower}, {last} {xla})"
+    because = _because(compiles) if how == "compiled once" else ""
+    how = "recompiled" if because else how
+    return f"{how} in {words.seconds(total)} {stages}{because}"
+
+
+def _because(compiles: tuple[Compile, ...]) -> str:
     again = [cause for made in compiles if made.is_recompile for cause in made.causes[:1]]
-    if again and how == "compiled once":
-        return f"recompiled in {words.seconds(total)} {stages} because {again[0].brief}"
-    return f"{how} in {words.seconds(total)} {stages}"
+    return f" because {again[0].brief}" if again else ""
+
+
+def _compiles_of(record: Record, program: Program) -> tuple[Compile, ...]:
+    return tuple(record.compiles[i] for i in program.compiles if i < len(record.compiles))
 
 
 def _cost(program: Program) -> str:
