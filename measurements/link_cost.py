@@ -20,8 +20,9 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors
+from jaxscope.analysis.links.anchors import hlo_anchors
 from jaxscope.analysis.links.line_links import source_lines, stage_lines
+from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
 from jaxscope.model import Equation, Program, Stage, StageKind
 from measurements.budget import bounded, ratio_to_median, within_bytes

@@ -1,135 +1,38 @@
 """The equations behind each line of a lowered or compiled text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
 
-from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction, callers_first, users
-from jaxscope.analysis.links.tags import (
-    NO_MATCH,
-    TagMatch,
-    TagPath,
-    TagPaths,
-    tags_of,
-    without_tags,
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from jaxscope.analysis.hlo import HloModule, Instruction, callers_first
+from jaxscope.analysis.links.attribution import (
+    MADE_OF,
+    MOVING,
+    OWN_TAG,
+    Attribution,
+    Received,
 )
+from jaxscope.analysis.links.dataflow import DISSOLVED
+from jaxscope.analysis.links.locator import Locator
+from jaxscope.analysis.links.tags import TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
-from jaxscope.model import Anchor, Equation
+from jaxscope.model import Anchor
 
-STALE = (
-    "the compiled program came from the persistent cache of an edited program, whose lines differ"
-)
-ADDED = "it names no equation; matched by its neighboring instructions"
+ADDED = "it names no equation; matched by what feeds it and what reads it"
+TRANSPOSED = "it names a transpose that was merged into it; matched by what feeds it"
 CONTAINED = "it names no equation; matched by the instruction around it"
 
 # Instructions that compute nothing: untagged ones get no link.
 _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 # Instructions whose line represents the computation inside.
 _HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
-_REACH = 6
-"""Untagged instructions to cross in search of a tagged neighbor."""
+# Instructions that apply the computation that they call to elements.
+_APPLYING = frozenset({
+    "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
+    "reduce-scatter",
+})  # fmt: skip
 _NEIGHBORS = 8
 """An instruction with more neighbors belongs to none of them in particular."""
-
-
-_MOST = 64
-"""A longer list of candidates is useless; the line then has no link."""
-
-# Words that only lowering adds to a name stack.
-_OF_LOWERING = frozenset({"body", "closed_call", "eval_jaxpr", "core_call", "checkpoint", "while"})
-
-
-class Candidates:
-    """Equations by primitive, source line and name stack, for untagged names."""
-
-    def __init__(self, equations: Sequence[Equation]) -> None:
-        self._equations = equations
-        self._by_primitive: dict[str, list[int]] = {}
-        self._by_line: dict[tuple[str, int], list[int]] = {}
-        self._files: set[str] = set()
-        for equation in equations:
-            self._by_primitive.setdefault(equation.primitive, []).append(equation.id)
-            if equation.frames:
-                frame = equation.frames[0]
-                self._by_line.setdefault((frame.file, frame.span.line), []).append(equation.id)
-                self._files.update(f.file for f in equation.frames)
-
-    def find(self, name: str, frames: Iterable[HloFrame]) -> tuple[int, ...]:
-        """Ids of the equations that fit an instruction's name stack and Python frames best."""
-        *scope, primitive = _words(without_tags(name)) or [""]
-        frame = next((f for f in frames if f.file in self._files), None)
-        same_primitive = self._by_primitive.get(primitive, [])
-        if frame is None:
-            return self._narrow(same_primitive, scope, None)
-        here = self._by_line.get((frame.file, frame.line), [])
-        both = sorted(set(here) & set(same_primitive))
-        if not both and same_primitive:
-            # The primitive is on a different line, so the frame is wrong.
-            return self._narrow(same_primitive, scope, None)
-        return self._narrow(both or here, scope, frame)
-
-    def _narrow(
-        self, ids: Sequence[int], scope: list[str], frame: HloFrame | None
-    ) -> tuple[int, ...]:
-        """Keep those that also match the column and the name stack, if any do."""
-        if frame is not None:
-            ids = [
-                i for i in ids if self._equations[i].frames[0].span.column == frame.column
-            ] or ids
-        if len(ids) > 1:
-            ids = [i for i in ids if _words(self._equations[i].scope) == scope] or ids
-        return tuple(ids) if len(ids) <= _MOST else ()
-
-
-def _words(name: str) -> list[str]:
-    words = [word for word in name.split("/") if word and word not in _OF_LOWERING]
-    return [w for w in words if not w.startswith(("jit(", "pjit", "branch_", "cond"))] or words[-1:]
-
-
-class Locator:
-    """The equations of a name stack: by its tags, else by its name and frames."""
-
-    def __init__(
-        self,
-        paths: TagPaths,
-        candidates: Candidates,
-        why: str,
-        *,
-        other: str = STALE,
-        trust_frames: bool = True,
-    ) -> None:
-        """`why` is why the text has no tags, and is empty when it has; `other` is why it may have
-        tags of a different program. `trust_frames` is False for a text that may be from a cache:
-        its frames may be those of a program edited since."""
-        self.paths = paths
-        self._candidates = candidates
-        self._why = why
-        self._other = other
-        self._trust_frames = trust_frames
-
-    def match(self, name: str, callers: Iterable[TagPath]) -> TagMatch:
-        """The exact match of a name, or `NO_MATCH`.
-
-        XLA joins the names of merged operations by semicolons.
-        """
-        if ";" not in name:
-            tags = tags_of(name)
-            return self.paths.find(tags, callers) if tags else NO_MATCH
-        matches = [self.match(part, callers) for part in name.split(";")]
-        return TagMatch(
-            tuple(dict.fromkeys(i for match in matches for i in match.equations)),
-            tuple(dict.fromkeys(path for match in matches for path in match.paths)),
-        )
-
-    def guess(self, name: str, frames: Iterable[HloFrame]) -> tuple[tuple[int, ...], str]:
-        """Candidates for a name without an exact match, and the reason for that."""
-        if not name:
-            return (), ""
-        tags = tags_of(name)
-        if tags and len(self.paths):
-            # The frames are of the other text, too: its line numbers would mislead.
-            return self._candidates.find(name, ()), self._other
-        if self._why:
-            return self._candidates.find(name, frames if self._trust_frames else ()), self._why
-        return (), ""
 
 
 def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...]:
@@ -167,10 +70,16 @@ def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...
 
 
 def hlo_anchors(
-    module: HloModule, locator: Locator, shown: Mapping[int, int]
+    module: HloModule,
+    locator: Locator,
+    shown: Mapping[int, int],
+    received: Callable[[], HloModule | None] = lambda: None,
 ) -> tuple[Anchor, ...]:
-    """Anchors of an HLO text; `shown` maps the module's line numbers to those of the text."""
-    return _HloAnchors(module, locator).collect(shown)
+    """Anchors of an HLO text; `shown` maps the module's line numbers to those of the text.
+
+    `received` gives the program before XLA's passes; it is called only where it settles something.
+    """
+    return _HloAnchors(module, locator, received).collect(shown)
 
 
 def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
@@ -178,9 +87,12 @@ def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
 
 
 class _HloAnchors:
-    def __init__(self, module: HloModule, locator: Locator) -> None:
+    def __init__(
+        self, module: HloModule, locator: Locator, received: Callable[[], HloModule | None]
+    ) -> None:
         self._module = module
         self._locator = locator
+        self._received = received
         self._exact: dict[str, tuple[int, ...]] = {}
         self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
         self._contexts: dict[str, dict[TagPath, None]] = {}
@@ -189,17 +101,30 @@ class _HloAnchors:
         self._held: dict[str, tuple[int, ...]] = {}
 
     def collect(self, shown: Mapping[int, int]) -> tuple[Anchor, ...]:
-        reached = callers_first(self._module)
-        names = {computation.name for computation in reached}
-        reached += [c for c in self._module.computations if c.name not in names]
-        for computation in reached:
-            for instruction in computation.instructions:
-                self._locate(instruction)
-        for computation in reached:
-            self._inherit(computation.instructions)
+        reached = self.locate()
+        self._attribute(reached)
         made = (self._anchor(i, shown.get(i.line)) for i in self._module.instructions())
         anchors = [anchor for anchor in made if anchor is not None]
         return tuple(sorted(anchors, key=lambda anchor: anchor.line))
+
+    def locate(self) -> list[Instruction]:
+        """Find the tags of all instructions, which are returned, callers first."""
+        reached = callers_first(self._module)
+        names = {computation.name for computation in reached}
+        reached += [c for c in self._module.computations if c.name not in names]
+        found = [instruction for computation in reached for instruction in computation.instructions]
+        for instruction in found:
+            self._locate(instruction)
+        return found
+
+    def tagged(self) -> dict[str, tuple[int, ...]]:
+        """The equations of the instructions that have tags, without what is applied to elements."""
+        return {
+            name: equations
+            for name, equations in self._exact.items()
+            if (instruction := self._module.instruction(name)) is not None
+            and not self._is_applied(instruction)
+        }
 
     def _locate(self, instruction: Instruction) -> None:
         around = self._contexts.get(instruction.computation, {})
@@ -223,54 +148,71 @@ class _HloAnchors:
             context.update(dict.fromkeys(match.paths) if match.paths else around)
             self._callers.setdefault(called, []).append(instruction)
 
-    def _inherit(self, instructions: tuple[Instruction, ...]) -> None:
-        """Give unmatched instructions the equations of their neighbors, as a guess."""
+    def _is_applied(self, instruction: Instruction) -> bool:
+        """Whether it is in a computation that another applies to elements, such as a reducer."""
+        callers = self._callers.get(instruction.computation, ())
+        return bool(callers) and all(caller.opcode in _APPLYING for caller in callers)
+
+    def _attribute(self, instructions: Sequence[Instruction]) -> None:
+        """Give untagged instructions the equations that the flow of data leaves, as a guess."""
         missing = [
             i
             for i in instructions
             if i.name not in self._exact
             and i.name not in self._guessed
             and i.opcode not in _PLAIN
-            and not self._inside(i)
+            and i.opcode not in DISSOLVED
         ]
-        if not missing:
+        tagged = self.tagged()
+        doubtful = [i for i in instructions if i.opcode in OWN_TAG and self._is_of_another(i)]
+        if not missing and not doubtful:
             return
-        readers = {name: [i.name for i in found] for name, found in users(instructions).items()}
-        operands = {instruction.name: instruction.operands for instruction in instructions}
+        costly = [i for i in missing if i.opcode in MADE_OF]
+        received = self._read_received(tagged) if costly or doubtful else None
+        flow = Attribution(self._module, tagged, received)
+        for instruction in doubtful:
+            if found := flow.mistaken(instruction):
+                del self._exact[instruction.name]
+                self._guess(instruction, found, TRANSPOSED)
+        for name, found in flow.costly(costly).items():
+            self._guessed[name] = found, ADDED
         for instruction in missing:
-            name = instruction.name
-            found = self._nearest(name, readers) or self._nearest(name, operands)
-            why = ADDED
-            if not found:
+            if instruction.name in self._guessed:
+                continue
+            if found := flow.others(instruction):
+                self._guess(instruction, found, ADDED)
+            else:
                 callers = self._callers.get(instruction.computation, ())
-                found = tuple(
-                    dict.fromkeys(i for c in callers for i in self._exact.get(c.name, ())[:1])
-                )
-                why = CONTAINED
-            if 0 < len(found) <= _NEIGHBORS:
-                self._guessed[instruction.name] = found, why
+                around = (self._exact.get(c.name) or self._guess_of(c) for c in callers)
+                self._guess(instruction, [i for found in around for i in found[:1]], CONTAINED)
 
-    def _nearest(self, start: str, neighbors: Mapping[str, Sequence[str]]) -> tuple[int, ...]:
-        """Equations of the nearest tagged instructions."""
+    def _guess(self, instruction: Instruction, found: Iterable[int], why: str) -> None:
+        candidates = tuple(dict.fromkeys(found))
+        if 0 < len(candidates) <= _NEIGHBORS:
+            self._guessed[instruction.name] = candidates, why
 
-        def inside(name: str) -> tuple[int, ...]:
-            instruction = self._module.instruction(name)
-            return () if instruction is None else self._inside(instruction)
+    def _guess_of(self, instruction: Instruction) -> tuple[int, ...]:
+        return self._guessed.get(instruction.name, ((), ""))[0]
 
-        seen = {start}
-        border = [start]
-        for _ in range(_REACH):
-            ahead = [n for name in border for n in neighbors.get(name, ()) if n not in seen]
-            seen.update(ahead)
-            found = dict.fromkeys(
-                i for name in ahead for i in (self._exact.get(name) or inside(name))[:1]
-            )
-            if found:
-                return tuple(found)
-            border = list(dict.fromkeys(ahead))
-            if not border:
-                break
-        return ()
+    def _is_of_another(self, instruction: Instruction) -> bool:
+        own = self._exact.get(instruction.name)
+        return own is not None and all(
+            self._locator.primitive(equation) == "transpose" for equation in own
+        )
+
+    def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:
+        """The program that XLA received; None where its text or its tags are not known."""
+        module = self._received()
+        if module is None:
+            return None
+        before = _HloAnchors(module, self._locator, lambda: None)
+        before.locate()
+        working: dict[int, set[str]] = {}
+        for instruction in map(self._module.instruction, tagged):
+            if instruction is not None and instruction.opcode not in MOVING | DISSOLVED:
+                for equation in tagged[instruction.name]:
+                    working.setdefault(equation, set()).add(instruction.opcode)
+        return Received(module, before.tagged(), working)
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""
@@ -296,7 +238,18 @@ class _HloAnchors:
         inside = self._inside(instruction)
         if own or inside:
             return Anchor(line, tuple(dict.fromkeys(own + inside)))
-        guess = self._guessed.get(instruction.name)
+        guess = self._guessed.get(instruction.name) or self._guess_inside(instruction)
         if guess is None:
             return None
         return Anchor(line, guess[0], False, guess[1])
+
+    def _guess_inside(self, instruction: Instruction) -> tuple[tuple[int, ...], str] | None:
+        """The guesses of what a fusion without any tag holds."""
+        if instruction.opcode not in _HOLDERS:
+            return None
+        found = dict.fromkeys(
+            equation
+            for inner in self._module.inside(instruction)
+            for equation in self._guess_of(inner)
+        )
+        return (tuple(found), ADDED) if 0 < len(found) <= _NEIGHBORS else None

@@ -2,11 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
-from jaxscope.analysis.profile.fusion_split import FREE
 from jaxscope.model import Equation, Phase, Program, Stage
 from jaxscope.model.profile import SourceLine
 
@@ -63,11 +62,6 @@ def of_equations(
             place = places.pop() if len(places) == 1 else undirected
         if place is not None:
             found[instruction.name] = LineOwner(place, anchor.exact)
-    for name, equation in untagged_scans(program, stage, module).items():
-        if equation in lines:
-            found[name] = LineOwner(lines[equation], False)
-        else:
-            found.pop(name, None)
     return found
 
 
@@ -124,59 +118,3 @@ def _phase(instruction: Instruction) -> Phase:
     if "transpose(jvp(" in name:
         return Phase.REMATERIALIZED if "rematted_computation" in name else Phase.BACKWARD
     return Phase.FORWARD if "jvp(" in name else Phase.PRIMAL
-
-
-_SCANS = frozenset({"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"})
-
-
-def untagged_scans(program: Program, stage: Stage, module: HloModule) -> dict[str, int]:
-    """Instructions that XLA makes of a cumulative sum, with their equation, if it is unambiguous.
-
-    XLA splits it into small windows, adds these up, and tags none of it, so that its neighbors
-    would get all of its time. Empty for two such equations on different lines: the windows do not
-    show which equation they are of.
-    """
-    windows = {i.name for i in module.instructions() if i.opcode == "reduce-window"}
-    if not windows:
-        return {}
-    sure: set[str] = set()
-    tagged: set[int] = set()
-    for anchor in stage.anchors:
-        instruction = module.at_line(anchor.line)
-        if anchor.exact and instruction is not None and instruction.opcode not in FREE:
-            sure.add(instruction.name)
-            tagged.update(anchor.equations[:1])
-    lost = [e for e in program.equations if e.primitive in _SCANS and e.id not in tagged]
-    if not lost or len({e.frames[:1] for e in lost}) > 1 or windows & sure:
-        return {}
-    return dict.fromkeys(_with_users(module, windows, sure), lost[0].id)
-
-
-def _with_users(module: HloModule, windows: Collection[str], sure: Collection[str]) -> set[str]:
-    """The windows and the untagged instructions that combine their results."""
-    found = set(windows)
-    for instruction in module.instructions():
-        if instruction.name in sure or instruction.opcode in FREE:
-            continue
-        if (
-            any(inner.name in found for inner in module.inside(instruction))
-            or instruction.op_name.startswith("reduce_window")
-            or any(operand in found for operand in _operands(module, instruction))
-        ):
-            found.add(instruction.name)
-    return found
-
-
-def _operands(module: HloModule, instruction: Instruction) -> list[str]:
-    """Its operands, seen through instructions that cost nothing."""
-    waiting, found, seen = module.operands(instruction), list[str](), set[str]()
-    while waiting:
-        operand = waiting.pop()
-        if operand.name in seen:
-            continue
-        seen.add(operand.name)
-        if operand.opcode in FREE:
-            waiting += module.operands(operand)
-        else:
-            found.append(operand.name)
-    return found

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.fusion_split import FREE
-from jaxscope.analysis.profile.line_owners import lines_of_equations, untagged_scans
+from jaxscope.analysis.profile.line_owners import lines_of_equations
 from jaxscope.model import Program, Stage
 from jaxscope.model.profile import MergedLine, SourceLine
 
@@ -52,7 +52,6 @@ def merged_lines(
             traces[anchor.equations[0]].append(instruction.name)
         else:
             own.update(anchor.equations)
-    own.update(untagged_scans(program, stage, module).values())
     lines = lines_of_equations(program, source)
     # A line with any instruction has a time, whichever of its equations is named.
     present = {lines[i] for i in own if i in lines}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.fusion_split import FusionSplitter
-from jaxscope.analysis.profile.line_owners import line_of, untagged_scans
+from jaxscope.analysis.profile.line_owners import line_of
 from jaxscope.analysis.profile.merged_lines import with_merged
 from jaxscope.model import Equation, Phase, Program, Stage
 from jaxscope.model.profile import Profile, SourceLine
@@ -44,7 +44,6 @@ def by_instruction_and_equation(
         for anchor in stage.anchors
         if anchor.equations and (instruction := module.at_line(anchor.line)) is not None
     }
-    owners |= {name: (one, False) for name, one in untagged_scans(program, stage, module).items()}
     splitter: FusionSplitter[int] = FusionSplitter(module, owners, {op.name for op in profile.ops})
     isolated = _isolated_seconds(program, profile)
     found: dict[tuple[str, int | None], float] = collections.defaultdict(float)

@@ -214,7 +214,10 @@ class Merged:
 
     def after(self) -> After:
         _, state = _nnx().split(self.objects)
-        return After(self.objects, state, _parts(self.objects) == self._parts)
+        parts = _parts(self.objects)
+        kept = parts.keys() == self._parts.keys()
+        kept = kept and all(node is self._parts[path] for path, node in parts.items())
+        return After(self.objects, state, kept)
 
     def counterpart(self, value: Any, originals: Sequence[Any]) -> Any:
         """The user's object at the place where `value` sits in the merged ones, or None."""
@@ -255,11 +258,11 @@ def _path(names: Sequence[str], path: Sequence[Any]) -> str:
     return text
 
 
-def _parts(objects: Sequence[Any]) -> set[tuple[Any, str]]:
-    """Paths and types of all nodes and variables: the structure that a cell may not change."""
+def _parts(objects: Sequence[Any]) -> dict[Any, Any]:
+    """All nodes and variables by path: the structure that a cell may not change."""
     nnx = _nnx()
     return {
-        (path, type(node).__name__)
+        path: node
         for path, node in nnx.iter_graph(tuple(objects))
         if isinstance(node, nnx.Variable) or is_nnx(node)
     }

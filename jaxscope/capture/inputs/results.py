@@ -78,8 +78,8 @@ class OutcomeReader:
         if after is not None:
             if not after.same_structure:
                 raise RefusedError(
-                    "the cell adds or removes parts of a Flax NNX object, but a compiled program "
-                    "cannot do that. Build the object in a different cell."
+                    "the cell adds, removes or replaces parts of a Flax NNX object, but a compiled "
+                    "program cannot do that. Build the object in a different cell."
                 )
             new = [v for v in after.values() if isinstance(v, Tracer)]
             if self.inputs.mapped and any(id(v) not in self.inputs.originals for v in new):

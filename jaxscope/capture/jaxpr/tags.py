@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jaxscope.analysis.links.anchors import STALE
+from jaxscope.analysis.links.locator import STALE
 from jaxscope.analysis.links.tags import TagPaths
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax

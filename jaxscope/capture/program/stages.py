@@ -8,7 +8,8 @@ from typing import Any, assert_never
 import jax
 
 from jaxscope.analysis.hlo import HloModule, parse_module
-from jaxscope.analysis.links.anchors import Candidates, Locator, hlo_anchors, stablehlo_anchors
+from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
+from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
@@ -142,7 +143,15 @@ class Handles:
         if why == ALREADY_LOWERED and cached:
             why = FROM_CACHE
         locator = self._locator(why, trust_frames=not cached)
-        return Stage(kind, text, None, hlo_anchors(parse_module(raw), locator, shown))
+        received = self._received if kind is StageKind.OPTIMIZED_HLO else lambda: None
+        anchors = hlo_anchors(parse_module(raw), locator, shown, received)
+        return Stage(kind, text, None, anchors)
+
+    def _received(self) -> HloModule | None:
+        """The program that XLA received, with its tags."""
+        if self.lowered is None:
+            return None
+        return parse_module(self.lowered.as_text("hlo", debug_info=True))
 
     def _why(self, raw: str) -> str:
         """The reason why a text has no tags; empty if it has."""

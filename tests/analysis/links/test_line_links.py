@@ -7,14 +7,7 @@ import time
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
-from jaxscope.analysis.links.anchors import (
-    ADDED,
-    STALE,
-    Candidates,
-    Locator,
-    hlo_anchors,
-    stablehlo_anchors,
-)
+from jaxscope.analysis.links.anchors import ADDED, hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
 from jaxscope.analysis.links.line_links import (
     between,
@@ -22,6 +15,7 @@ from jaxscope.analysis.links.line_links import (
     source_lines,
     stage_lines,
 )
+from jaxscope.analysis.links.locator import STALE, Candidates, Locator
 from jaxscope.analysis.links.tags import TagPaths, clean_hlo, tag, tags_of, without_tags
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.model import Anchor, Equation, Frame, Link, Phase, Program, Span, Stage, StageKind

@@ -18,6 +18,7 @@ from tests.magics.cells.cell_compare import SameObjects, compare_names
 from tests.magics.cells.cell_grammar import AFTER, SETUP, cells
 from tests.magics.cells.cell_shell import CellShell, open_shell, play
 from tests.magics.cells.function_grammar import function_cells
+from tests.magics.cells.nnx_grammar import nnx_cells
 
 REFUSALS = ("RefusedError", "TracerBoolConversionError", "ConcretizationTypeError")
 
@@ -90,6 +91,22 @@ def test_a_generated_cell_means_the_same_under_the_magic(
     case = data.draw(cells() if block else function_cells())
     note(f"{case.cell}\n# change\n{case.change}")
     found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1", undone=block))
+    assert not found, "\n".join(found)
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(case=nnx_cells())
+def test_a_generated_cell_leaves_the_same_modules(jaxscope_shell: CellShell, case: Case) -> None:
+    pytest.importorskip("flax.nnx")
+    pytest.importorskip("optax")
+    note(f"{case.cell}\n# change\n{case.change}")
+    found = list(problems(jaxscope_shell, case, "%%jaxjit -n 1", undone=False))
     assert not found, "\n".join(found)
 
 

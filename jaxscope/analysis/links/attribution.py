@@ -1,0 +1,230 @@
+"""Equations of the instructions that lost their tag while XLA compiled, by the flow of data.
+
+Some passes write instructions without metadata: a matrix-vector product, the windows of a
+cumulative sum, the larger part of a reduction. Such an instruction is a part of an equation that
+lies between what feeds it and what reads it in the program that XLA received, where everything is
+tagged. Where several equations lie there, all of them are candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.analysis.links.dataflow import Dataflow, is_border
+
+Equations = Mapping[str, tuple[int, ...]]
+"""By instruction: the equations of its tags."""
+Opcodes = Mapping[int, set[str]]
+"""By equation."""
+
+MOVING = frozenset({
+    "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "copy", "transpose",
+    "reshape", "broadcast", "convert", "iota", "slice", "opt-barrier", "after-all", "partition-id",
+    "replica-id",
+})  # fmt: skip
+"""Instructions that compute nothing."""
+
+MADE_OF = {
+    "reduce-window": ("reduce-window", "reduce"),
+    "reduce": ("reduce", "reduce-window"),
+    "dot": ("dot",),
+    "convolution": ("convolution",),
+    "sort": ("sort",),
+    "fft": ("fft",),
+    "scatter": ("scatter",),
+    "gather": ("gather",),
+    "custom-call": ("dot", "convolution", "sort", "fft", "custom-call"),
+}
+"""Costly opcodes of the compiled program, and the opcodes received that they may be made of."""
+_COSTLY = frozenset(opcode for made in MADE_OF.values() for opcode in made)
+OWN_TAG = frozenset({"dot", "convolution"})
+"""XLA may give such an instruction the tag of the transpose that it merged into it."""
+
+
+class Received:
+    """The program that XLA received: which equations lie between others."""
+
+    def __init__(self, module: HloModule, tagged: Equations, working: Opcodes) -> None:
+        """`working` are the opcodes that compute in the compiled program, by equation."""
+        nodes: dict[int, list[str]] = {}
+        opcodes: dict[int, set[str]] = {}
+        for instruction in module.instructions():
+            for equation in tagged.get(instruction.name, ()):
+                nodes.setdefault(equation, []).append(instruction.name)
+                opcodes.setdefault(equation, set()).add(instruction.opcode)
+        self._nodes, self._opcodes = nodes, opcodes
+        self.lost = [
+            equation
+            for equation, made in sorted(opcodes.items())
+            if made & _COSTLY and working.get(equation, set()).isdisjoint(MADE_OF)
+        ]
+        """Costly equations of which nothing in the compiled program that is costly has the tag."""
+        bits = {equation: 1 << k for k, equation in enumerate(self.lost)}
+        own = {
+            name: sum(bits.get(e, 0) for e in dict.fromkeys(found))
+            for name, found in tagged.items()
+        }
+        kept = {
+            node
+            for equation in working.keys() - bits.keys()
+            for node in nodes.get(equation, ())
+            if not own[node]
+        }
+        flow = Dataflow(module, lambda instruction: instruction.name in tagged)
+        self._reach = [
+            (
+                _reached(own, flow.feeds, flow.reads, ends),
+                _reached(own, flow.reads, flow.feeds, ends),
+            )
+            for ends in (kept, frozenset[str]())
+        ]
+        """What comes before and after each node: first without crossing what was kept, then all."""
+
+    def makes(self, opcode: str, equation: int) -> bool:
+        """Whether an instruction of that opcode may be made of the equation."""
+        return not self._opcodes.get(equation, set()).isdisjoint(MADE_OF.get(opcode, (opcode,)))
+
+    def between(
+        self, feeding: Iterable[str | int], reading: Iterable[str | int], opcode: str = ""
+    ) -> list[int]:
+        """The lost equations after all that feeds, and before all that reads.
+
+        Those that make the opcode, if one is given. XLA may reorder what it kept: where no equation
+        lies next to the given ones, those farther away count.
+        """
+        for before, after in self._reach:
+            mask = (1 << len(self.lost)) - 1
+            for one in feeding:
+                mask &= self._mask(after, one)
+            for one in reading:
+                mask &= self._mask(before, one)
+            found = [equation for k, equation in enumerate(self.lost) if mask >> k & 1]
+            if found := [e for e in found if not opcode or self.makes(opcode, e)]:
+                return found
+        return []
+
+    def _mask(self, masks: Mapping[str, int], anchor: str | int) -> int:
+        """An anchor is an equation or a border. One that was not received excludes nothing."""
+        nodes = [anchor] if isinstance(anchor, str) else self._nodes.get(anchor, [])
+        known = [masks[node] for node in nodes if node in masks]
+        found = 0 if known else -1
+        for one in known:
+            found |= one
+        return found
+
+
+class Attribution:
+    """The equations of the untagged instructions of a compiled program."""
+
+    def __init__(self, module: HloModule, tagged: Equations, received: Received | None) -> None:
+        self._module = module
+        self._tagged = tagged
+        self._received = received
+        self._flow = Dataflow(module, lambda instruction: instruction.name in tagged)
+        self._costly: dict[str, tuple[int, ...]] = {}
+        """Of the untagged instructions that are costly."""
+
+    def costly(self, instructions: Iterable[Instruction]) -> Equations:
+        """The candidates of costly instructions: what could have been made into their opcode.
+
+        Instructions without any are missing.
+        """
+        received = self._received
+        if received is None:
+            return {}
+        for instruction in instructions:
+            if instruction.opcode not in MADE_OF:
+                continue
+            feeding, reading = self._around(instruction.name)
+            opcode = instruction.opcode
+            lost = received.between(feeding, reading, opcode)
+            near = (e for e in (*reading, *feeding) if isinstance(e, int))
+            found = dict.fromkeys((*lost, *(e for e in near if received.makes(opcode, e))))
+            if found:
+                self._costly[instruction.name] = tuple(found)
+        self._pair_off()
+        return self._costly
+
+    def _pair_off(self) -> None:
+        """A product becomes one product: what is one's only candidate is no other's."""
+        single = {
+            name: found
+            for name, found in self._costly.items()
+            if (known := self._module.instruction(name)) is not None and known.opcode in OWN_TAG
+        }
+        settled: set[int] = set()
+        while new := {found[0] for found in single.values() if len(found) == 1} - settled:
+            settled |= new
+            for name, found in single.items():
+                rest = tuple(equation for equation in found if equation not in settled)
+                if len(found) > 1 and rest:
+                    single[name] = rest
+        self._costly.update(single)
+
+    def others(self, instruction: Instruction) -> tuple[int, ...]:
+        """The candidates of any other instruction: those of a costly one beside it, the one lost
+        equation that lies there, what reads it, or what feeds it."""
+        name = instruction.name
+        known = self._costly.keys()
+        for edges in (self._flow.reads, self._flow.feeds):
+            beside = self._flow.nearest(name, edges, lambda n: n in self._tagged or n in known)
+            found = dict.fromkeys(e for n in beside for e in self._costly.get(n, ()))
+            if found:
+                return tuple(found)
+        feeding, reading = self._around(name)
+        if self._received is not None and instruction.opcode not in MOVING:
+            lost = self._received.between(feeding, reading)
+            if len(lost) == 1:
+                return (lost[0],)
+        for side in (reading, feeding):
+            found = dict.fromkeys(e for e in side if isinstance(e, int))
+            if found:
+                return tuple(found)
+        return ()
+
+    def mistaken(self, instruction: Instruction) -> tuple[int, ...]:
+        """The equations that an instruction with another's tag is of; none where the tag is right.
+
+        A product of which one side is transposed has the tag of that transpose.
+        """
+        received = self._received
+        own = self._tagged.get(instruction.name, ())
+        if received is None or instruction.opcode not in OWN_TAG or not own:
+            return ()
+        if any(received.makes(instruction.opcode, equation) for equation in own):
+            return ()
+        feeding, _ = self._around(instruction.name)
+        return tuple(received.between(feeding, own, instruction.opcode))
+
+    def _around(self, name: str) -> tuple[list[str | int], list[str | int]]:
+        """The nearest equations and borders that feed it, and those that read it."""
+
+        def anchors(edges: Mapping[str, list[str]]) -> list[str | int]:
+            near = self._flow.nearest(name, edges, lambda n: n in self._tagged or is_border(n))
+            found = ((n,) if is_border(n) else self._tagged[n][:1] for n in near)
+            return list(dict.fromkeys(one for few in found for one in few))
+
+        return anchors(self._flow.feeds), anchors(self._flow.reads)
+
+
+def _reached(
+    own: Mapping[str, int],
+    sources: Mapping[str, list[str]],
+    targets: Mapping[str, list[str]],
+    ends: Collection[str],
+) -> dict[str, int]:
+    """The union of the sets of each node and of all nodes that lead to it, as bits.
+
+    `ends` pass on nothing.
+    """
+    found = {node: own.get(node, 0) for node in (*own, *sources, *targets)}
+    waiting = [node for node, mask in found.items() if mask]
+    while waiting:
+        node = waiting.pop()
+        mask = found[node]
+        for other in () if node in ends else targets.get(node, ()):
+            if mask & ~found[other]:
+                found[other] |= mask
+                waiting.append(other)
+    return found

@@ -1,0 +1,135 @@
+"""The flow of data between the instructions of an HLO module, seen through what only holds them.
+
+Fusions and calls are dissolved: data enters their computation at its parameter and leaves it at its
+root. Tuples are followed by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from jaxscope.analysis.hlo import HloModule, Instruction
+
+DISSOLVED = frozenset({"fusion", "call"})
+_ENTERED = frozenset({"tuple", "get-tuple-element", *DISSOLVED})
+
+Edges = Mapping[str, Sequence[str]]
+"""By instruction: what feeds it, or what reads it."""
+
+
+class Dataflow:
+    """The instructions that compute, or that `holds` accepts, and the edges between them.
+
+    The k-th parameter and the k-th result of the program are nodes, too: `input(k)`, `output(k)`.
+    """
+
+    def __init__(self, module: HloModule, holds: Callable[[Instruction], bool]) -> None:
+        """`holds` decides whether a bitcast is a node or seen through."""
+        self._module = module
+        self._holds = holds
+        self._callers: dict[str, list[Instruction]] = {}
+        for instruction in module.instructions():
+            if instruction.opcode in DISSOLVED:
+                for called in instruction.called:
+                    self._callers.setdefault(called, []).append(instruction)
+        self.feeds: dict[str, list[str]] = {}
+        self.reads: dict[str, list[str]] = {}
+        for instruction in module.instructions():
+            if self._is_node(instruction):
+                sources = (self._sources(name) for name in instruction.operands)
+                self._connect(instruction.name, (one for found in sources for one in found))
+        root = module.entry_computation.root
+        results = root.operands if root.opcode == "tuple" else (root.name,)
+        for k, name in enumerate(results):
+            self._connect(output(k), self._sources(name))
+
+    def nearest(self, start: str, edges: Edges, anchors: Callable[[str], bool]) -> list[str]:
+        """The first anchors on every path from an instruction."""
+        seen, border, found = {start}, [start], list[str]()
+        while border:
+            ahead: list[str] = []
+            for node in border:
+                for other in edges.get(node, ()):
+                    if other in seen:
+                        continue
+                    seen.add(other)
+                    (found if anchors(other) else ahead).append(other)
+            if len(seen) > _FARTHEST:
+                break
+            border = ahead
+        return found
+
+    def _connect(self, node: str, sources: Iterable[str]) -> None:
+        for source in dict.fromkeys(sources):
+            self.feeds.setdefault(node, []).append(source)
+            self.reads.setdefault(source, []).append(node)
+
+    def _is_node(self, instruction: Instruction) -> bool:
+        opcode = instruction.opcode
+        if opcode in _ENTERED or opcode in ("parameter", "constant"):
+            return False
+        return opcode != "bitcast" or self._holds(instruction)
+
+    def _sources(self, name: str) -> Iterator[str]:
+        """The nodes whose value arrives under this name."""
+        seen: set[tuple[str, tuple[int, ...]]] = set()
+        waiting: list[tuple[str, tuple[int, ...]]] = [(name, ())]
+        while waiting:
+            place = waiting.pop()
+            instruction = self._module.instruction(place[0])
+            if instruction is None or place in seen:
+                continue
+            seen.add(place)
+            if self._is_node(instruction):
+                yield instruction.name
+            elif instruction.opcode == "parameter":
+                yield from self._input(instruction, place[1], waiting)
+            else:
+                waiting += self._ahead(instruction, place[1])
+
+    def _input(
+        self,
+        parameter: Instruction,
+        element: tuple[int, ...],
+        waiting: list[tuple[str, tuple[int, ...]]],
+    ) -> Iterator[str]:
+        number = int(parameter.arguments) if parameter.arguments.isdigit() else 0
+        if parameter.computation == self._module.entry:
+            yield input(number)
+        callers = self._callers.get(parameter.computation, ())
+        waiting += [(c.operands[number], element) for c in callers if number < len(c.operands)]
+
+    def _ahead(
+        self, instruction: Instruction, element: tuple[int, ...]
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
+        match instruction.opcode:
+            case "get-tuple-element":
+                index = instruction.attribute("index") or "0"
+                yield instruction.operands[0], (int(index), *element)
+            case "tuple" if element and element[0] < len(instruction.operands):
+                yield instruction.operands[element[0]], element[1:]
+            case "fusion" | "call":
+                for computation in self._module.called(instruction):
+                    yield computation.root.name, element
+            case _:
+                for operand in instruction.operands:
+                    yield operand, ()
+
+
+_FARTHEST = 5_000
+"""Instructions to cross in search of an anchor."""
+
+
+def input(number: int) -> str:
+    """The node of the program's parameter with that number."""
+    return f"<input {number}>"
+
+
+def output(number: int) -> str:
+    """The node of the program's result with that number."""
+    return f"<output {number}>"
+
+
+def is_border(node: str) -> bool:
+    """Whether it is an input or an output of the program."""
+    return node.startswith("<")
