@@ -14,6 +14,7 @@ from jaxscope.analysis.hlo.execution import (
     real_instructions,
 )
 from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
+from jaxscope.analysis.hlo.inline import inlined
 from jaxscope.analysis.hlo.loops import trip_count
 from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction, users
 from jaxscope.analysis.hlo.parser import HloTextError, parse_module
@@ -21,6 +22,7 @@ from jaxscope.analysis.hlo.shape import Shape, parse_shape
 
 __all__ = [
     "Computation", "Executions", "HloFrame", "HloModule", "HloTextError", "Instruction",
-    "Shape", "StackFrames", "callers_first", "calls", "executed_times", "numbers",
+    "Shape", "StackFrames", "callers_first", "calls", "executed_times", "inlined",
+    "numbers",
     "parse_module", "parse_shape", "real_instructions", "trip_count", "users",
 ]  # fmt: skip

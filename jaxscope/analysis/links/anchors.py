@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from jaxscope.analysis.hlo import HloModule, Instruction, callers_first
+from jaxscope.analysis.hlo import HloModule, Instruction, callers_first, inlined
 from jaxscope.analysis.links.attribution import (
     MADE_OF,
     MOVING,
@@ -203,6 +203,7 @@ class _HloAnchors:
     def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:
         """The program that XLA received; None where its text or its tags are not known."""
         module = self._received()
+        module = None if module is None else inlined(module)
         if module is None:
             return None
         before = _HloAnchors(module, self._locator, lambda: None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from jaxscope.analysis.hlo import HloModule, Instruction
-from jaxscope.analysis.links.dataflow import Dataflow, is_border
+from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, is_border
 
 Equations = Mapping[str, tuple[int, ...]]
 """By instruction: the equations of its tags."""
@@ -50,7 +50,9 @@ class Received:
         nodes: dict[int, list[str]] = {}
         opcodes: dict[int, set[str]] = {}
         for instruction in module.instructions():
-            for equation in tagged.get(instruction.name, ()):
+            # Of a call, what it runs has tags of its own.
+            own_tags = () if instruction.opcode in DISSOLVED else tagged.get(instruction.name, ())
+            for equation in own_tags:
                 nodes.setdefault(equation, []).append(instruction.name)
                 opcodes.setdefault(equation, set()).add(instruction.opcode)
         self._nodes, self._opcodes = nodes, opcodes
@@ -61,25 +63,41 @@ class Received:
         ]
         """Costly equations of which nothing in the compiled program that is costly has the tag."""
         bits = {equation: 1 << k for k, equation in enumerate(self.lost)}
-        own = {
-            name: sum(bits.get(e, 0) for e in dict.fromkeys(found))
-            for name, found in tagged.items()
-        }
+        own = dict.fromkeys((name for few in nodes.values() for name in few), 0)
+        for equation, bit in bits.items():
+            for name in nodes[equation]:
+                own[name] |= bit
         kept = {
             node
             for equation in working.keys() - bits.keys()
             for node in nodes.get(equation, ())
             if not own[node]
         }
-        flow = Dataflow(module, lambda instruction: instruction.name in tagged)
-        self._reach = [
-            (
-                _reached(own, flow.feeds, flow.reads, ends),
-                _reached(own, flow.reads, flow.feeds, ends),
-            )
-            for ends in (kept, frozenset[str]())
-        ]
+        self._flow = Dataflow(module, lambda instruction: instruction.name in tagged)
+        self._own = own
+        self._order = [instruction.name for instruction in module.instructions()]
+        self._reach = [self._reached(kept)]
         """What comes before and after each node: first without crossing what was kept, then all."""
+
+    def _reached(self, ends: Collection[str]) -> tuple[dict[str, int], dict[str, int]]:
+        """The lost equations before and after each node, as bits; `ends` pass on nothing."""
+        flow, own = self._flow, self._own
+        # A text has each value before those that it makes.
+        borders = [node for node in (*flow.feeds, *flow.reads) if is_border(node)]
+        inputs = [node for node in borders if node not in flow.feeds]
+        outputs = [node for node in borders if node in flow.feeds]
+        order = (*inputs, *self._order, *outputs)
+
+        def union(nodes: Iterable[str], sources: Mapping[str, list[str]]) -> dict[str, int]:
+            found: dict[str, int] = {}
+            for node in nodes:
+                mask = own.get(node, 0)
+                for source in sources.get(node, ()):
+                    mask |= own.get(source, 0) if source in ends else found.get(source, 0)
+                found[node] = mask
+            return found
+
+        return union(order, flow.feeds), union(reversed(order), flow.reads)
 
     def makes(self, opcode: str, equation: int) -> bool:
         """Whether an instruction of that opcode may be made of the equation."""
@@ -93,7 +111,10 @@ class Received:
         Those that make the opcode, if one is given. XLA may reorder what it kept: where no equation
         lies next to the given ones, those farther away count.
         """
-        for before, after in self._reach:
+        for crossing in (False, True):
+            if crossing and len(self._reach) == 1:
+                self._reach.append(self._reached(()))
+            before, after = self._reach[crossing]
             mask = (1 << len(self.lost)) - 1
             for one in feeding:
                 mask &= self._mask(after, one)
@@ -206,25 +227,3 @@ class Attribution:
             return list(dict.fromkeys(one for few in found for one in few))
 
         return anchors(self._flow.feeds), anchors(self._flow.reads)
-
-
-def _reached(
-    own: Mapping[str, int],
-    sources: Mapping[str, list[str]],
-    targets: Mapping[str, list[str]],
-    ends: Collection[str],
-) -> dict[str, int]:
-    """The union of the sets of each node and of all nodes that lead to it, as bits.
-
-    `ends` pass on nothing.
-    """
-    found = {node: own.get(node, 0) for node in (*own, *sources, *targets)}
-    waiting = [node for node, mask in found.items() if mask]
-    while waiting:
-        node = waiting.pop()
-        mask = found[node]
-        for other in () if node in ends else targets.get(node, ()):
-            if mask & ~found[other]:
-                found[other] |= mask
-                waiting.append(other)
-    return found
