@@ -1,7 +1,7 @@
 """Links of the instructions that each of some 280 primitives becomes, between other lines.
 
 A program of three lines: a sine, the primitive, and what reads one of them; three readers. Every
-instruction that computes and whose opcode is not one of the other lines' is of the primitive's line.
+instruction that computes, with an opcode that the other lines do not have, is of the primitive.
 Where the primitive, compiled alone, has such an opcode too, the instruction is not judged.
 """
 
@@ -118,7 +118,8 @@ def _compiled(folder: Path, lines: list[str], parameters: str) -> Any:
     head = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
     path.write_text(f"{head}def program({parameters}):\n{body}", "utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.program

@@ -5,28 +5,33 @@
 
 from __future__ import annotations
 
-_UNARY = (
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_UNARY = _words(
     "abs arccos arccosh arcsin arcsinh arctan arctanh ceil cbrt cos cosh deg2rad exp2 "
     "expm1 fabs floor i0 isfinite isinf isnan log log10 log1p log2 logical_not negative positive "
     "reciprocal rint sign signbit sinc sinh sqrt square tan tanh trunc nan_to_num round"
-).split()
-_BINARY = (
+)
+_BINARY = _words(
     "add arctan2 copysign divide equal float_power floor_divide fmod greater greater_equal "
     "heaviside hypot less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor "
     "maximum minimum multiply nextafter not_equal power remainder subtract"
-).split()
-_REDUCED = "sum prod max min mean var std any all argmax argmin ptp nansum median".split()
-_LAX = (
+)
+_REDUCED = _words("sum prod max min mean var std any all argmax argmin ptp nansum median")
+_LAX = _words(
     "bessel_i0e bessel_i1e digamma erf erf_inv erfc lgamma logistic rsqrt cumsum cumprod cummax "
     "cummin cumlogsumexp"
-).split()
-_NN = (
+)
+_NN = _words(
     "celu elu gelu glu hard_sigmoid hard_silu hard_tanh leaky_relu log_sigmoid log_softmax "
     "logsumexp relu relu6 selu sigmoid silu soft_sign softmax softplus sparse_plus squareplus "
     "standardize"
-).split()
-_SPECIAL = "entr erf erfinv expit gammaln i0e i1 logit ndtr ndtri xlog1py(a,w) xlogy(a,w)".split()
-_FFT = "fft fft2 ifft rfft".split()
+)
+_SPECIAL = _words("entr erf erfinv expit gammaln i0e i1 logit ndtr ndtri xlog1py(a,w) xlogy(a,w)")
+_FFT = _words("fft fft2 ifft rfft")
 _LINALG = {
     "cholesky": "jnp.linalg.cholesky(a @ a.T + 16 * jnp.eye(16))",
     "qr": "jnp.linalg.qr(a)[1]",
@@ -113,7 +118,7 @@ _CONTROL = {
     "fori": "lax.fori_loop(0, 5, lambda i, v: v * 1.5 + w, a)",
     "while": "lax.while_loop(lambda v: v.sum() < 999, lambda v: v * 2 + w, a)",
     "cond": "lax.cond(w[0, 0] > 0.5, lambda v: v @ w, lambda v: v * 2, a)",
-    "switch": "lax.switch((w[0, 0] * 3).astype(int), [lambda v: v * 2, lambda v: v @ w, jnp.cos], a)",
+    "switch": "lax.switch((w[0, 0] * 3).astype(int), [jnp.sin, lambda v: v @ w, jnp.cos], a)",
     "map": "lax.map(lambda v: v @ w, a)",
     "associative scan": "lax.associative_scan(jnp.multiply, a)",
     "vmap": "jax.vmap(lambda u, v: u @ v)(a, w)",
@@ -129,7 +134,8 @@ _DERIVED = {
     "grad of matvec": "jax.grad(lambda v: (jnp.tanh(v @ w[0])).sum())(a)",
     "grad of cumsum": "jax.grad(lambda v: (jnp.cumsum(v) ** 2).sum())(a)",
     "grad of max pool": (
-        "jax.grad(lambda v: lax.reduce_window(v, -jnp.inf, lax.max, (2, 2), (2, 2), 'VALID').sum())(a)"
+        "jax.grad(lambda v: lax.reduce_window(v, -jnp.inf, lax.max, (2, 2), (2, 2), 'VALID')"
+        ".sum())(a)"
     ),
     "grad of sort": "jax.grad(lambda v: (jnp.sort(v) * w).sum())(a)",
     "grad of softmax": "jax.grad(lambda v: (jax.nn.softmax(v) * w).sum())(a)",

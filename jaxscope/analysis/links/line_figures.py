@@ -5,11 +5,11 @@ In a program that differentiates, the figures of a line are split by phase: forw
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
-from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions
+from jaxscope.analysis.hlo import HloModule, Instruction, parse_module, real_instructions
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
 from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
 
@@ -34,6 +34,8 @@ class LineFigures(PhaseFigures):
     phases: Mapping[Phase, PhaseFigures] = field(default_factory=dict[Phase, PhaseFigures])
     """The same by phase, with the line's figures as their sum; empty for a line that takes no part
     in a derivative."""
+    at_least: bool = False
+    """True where an instruction may be of this line or of another, and so counts at neither."""
 
     @property
     def backward(self) -> PhaseFigures:
@@ -44,6 +46,38 @@ class LineFigures(PhaseFigures):
     def backward_share(self) -> float | None:
         """The share of the line's FLOPs in the backward pass; None for a line without FLOPs."""
         return (self.backward.flops or 0.0) / self.flops if self.flops else None
+
+
+@dataclass(frozen=True, slots=True)
+class Unattributed:
+    """The FLOPs of a program that are of none of a source's lines."""
+
+    flops: float
+    total: float
+    lines: tuple[int, ...]
+    """The lines that all of it may be of; empty where other code may be, too."""
+
+
+def unattributed(program: Program, source: int = 0) -> Unattributed | None:
+    """What `figures` leaves out; None where nothing is left, or where there is no compiled text."""
+    compiled = compiled_program(program)
+    if compiled is None:
+        return None
+    stage, module, cost = compiled
+    lines = defining_lines(program, source)
+    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
+    anchors = {anchor.line: anchor for anchor in stage.anchors}
+    total, rest = 0.0, 0.0
+    candidates: set[int | None] = set()
+    for instruction, flops in _counted(module, cost):
+        total += flops
+        anchor = anchors.get(instruction.line)
+        if _line_phase(anchor, home)[0] is None:
+            rest += flops
+            candidates.update([None] if anchor is None else map(lines.get, anchor.equations))
+    known = {line for line in candidates if line is not None}
+    settled = tuple(sorted(known)) if None not in candidates else ()
+    return Unattributed(rest, total, settled) if rest else None
 
 
 def differentiates(program: Program) -> bool:
@@ -140,25 +174,32 @@ def _figures_of_source(
     home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
     equations = Counter(home.values())
     if known is None:
-        return _by_line({key: PhaseFigures(number) for key, number in equations.items()}, set())
+        return _by_line(
+            {key: PhaseFigures(number) for key, number in equations.items()}, set(), set()
+        )
     module, cost = known
     instructions = Counter[LinePhase]()
-    doubtful: set[int] = set()
+    doubtful, shared = set[int](), set[int]()
     for instruction in real_instructions(module):
-        found, exact = _line_phase(anchors.get(instruction.line), home)
+        anchor = anchors.get(instruction.line)
+        found, exact = _line_phase(anchor, home)
         if found is not None:
             instructions[found] += 1
             if not exact:
                 doubtful.add(found[0])
+        elif anchor is not None and not anchor.exact:
+            shared.update(home[e][0] for e in anchor.equations if e in home)
     flops = _flops(module, cost, anchors, home)
     shares = {
         key: PhaseFigures(equations[key], instructions[key], flops.get(key, 0.0))
         for key in equations.keys() | instructions.keys()
     }
-    return _by_line(shares, doubtful)
+    return _by_line(shares, doubtful, shared)
 
 
-def _by_line(shares: dict[LinePhase, PhaseFigures], doubtful: set[int]) -> dict[int, LineFigures]:
+def _by_line(
+    shares: dict[LinePhase, PhaseFigures], doubtful: set[int], shared: set[int]
+) -> dict[int, LineFigures]:
     lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
         lines.setdefault(line, {})[phase] = share
@@ -171,6 +212,7 @@ def _by_line(shares: dict[LinePhase, PhaseFigures], doubtful: set[int]) -> dict[
             total.flops,
             line not in doubtful,
             {} if phases.keys() == {Phase.PRIMAL} else phases,
+            line in shared,
         )
     return found
 
@@ -204,11 +246,16 @@ def _flops(
 ) -> dict[LinePhase, float]:
     """FLOPs by line and phase. A fusion's work counts at the lines of its inner instructions."""
     found: dict[LinePhase, float] = {}
-    for row in (*cost.by_instruction, *cost.fused):
-        instruction = module.instruction(row.name)
-        if instruction is None or not row.flops or instruction.opcode == "fusion":
-            continue
+    for instruction, flops in _counted(module, cost):
         place, _ = _line_phase(anchors.get(instruction.line), home)
         if place is not None:
-            found[place] = found.get(place, 0.0) + row.flops * row.times
+            found[place] = found.get(place, 0.0) + flops
     return found
+
+
+def _counted(module: HloModule, cost: ProgramCost) -> Iterator[tuple[Instruction, float]]:
+    """The instructions with FLOPs, those inside fusions in place of these, and the FLOPs."""
+    for row in (*cost.by_instruction, *cost.fused):
+        instruction = module.instruction(row.name)
+        if instruction is not None and row.flops and instruction.opcode != "fusion":
+            yield instruction, row.flops * row.times

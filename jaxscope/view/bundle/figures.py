@@ -54,7 +54,8 @@ def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
     row: Json = {
         "equations": figures.equations,
         "instructions": figures.instructions,
-        "flops": finite(figures.flops),
+        # Nothing, where all that is known is that it may be none.
+        "flops": finite(figures.flops) if figures.flops or not figures.at_least else None,
         "exact": figures.exact,
     }
     if phases and (figures.backward.equations or figures.backward.flops):

@@ -13,6 +13,7 @@ from jaxscope.analysis.links.line_figures import (
     all_figures,
     differentiates,
     stage_of,
+    unattributed,
 )
 from jaxscope.model import Program, Record, StageKind
 from jaxscope.view.base.document import Beside, Chapter, CodeBlock, Document, Part, Room, View
@@ -52,7 +53,8 @@ def document(record: Record) -> Document:
     figures = [{}] * sources if first is None else all_figures(first, sources)
     for index, source in enumerate(record.sources):
         title = f"Source: {source.name}"
-        lead = () if source.text else ("The source is empty.",)
+        lead = _left_out(first) if index == 0 and first is not None else ()
+        lead = lead if source.text else ("The source is empty.",)
         if index == 0 and record.profile is None:  # a profile has shown the cell already
             brief = Part(code=_source(record, 0, figures[0], _SCREEN_LINES), brief=True)
             found.append(Chapter("source", title, lead, (brief,), views=View.SHORT))
@@ -112,7 +114,8 @@ def _linked(record: Record, uid: str, room: Room) -> Document:
     # A profiled cell is shown above already, with its times.
     profiled = record.profile is not None
     pair = linked.stage(StageKind.OPTIMIZED_HLO) if profiled else linked.pair()
-    found = [*_top(record, first), Chapter("source", "", parts=(_markup(pair),))]
+    lead = () if first is None or profiled else _left_out(first)
+    found = [*_top(record, first), Chapter("source", "", lead, (_markup(pair),))]
     found += [
         Chapter("source", title, parts=(_markup(html),), folded=True)
         for title, html in linked.other_sources()
@@ -133,6 +136,17 @@ def _linked(record: Record, uid: str, room: Room) -> Document:
     found += _folded(environment(record))
     made = dataclasses.replace(_around(record), chapters=tuple(found), css=linked.style(), uid=uid)
     return dataclasses.replace(made, link=linked.link)
+
+
+def _left_out(program: Program) -> tuple[str, ...]:
+    """The FLOPs that the source's lines do not show, as a sentence."""
+    rest = unattributed(program)
+    if rest is None:
+        return ()
+    of = " or ".join(map(str, rest.lines))
+    of = f", of line {of}" if len(rest.lines) > 1 else ""
+    share = words.percent(rest.flops / rest.total)
+    return (f"Unattributed: {words.flops(rest.flops)} ({share}){of}.",)
 
 
 def _markup(html: Html) -> Part:

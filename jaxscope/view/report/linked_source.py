@@ -326,7 +326,7 @@ def _key(source: int, line: int) -> str:
 def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
     """Equations, instructions and FLOPs of a line, each followed by its part in the backward pass
     if the program has `phases`."""
-    mark = "" if row.exact else "≈"
+    mark = "≥" if row.at_least else "" if row.exact else "≈"
     instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
     equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
     if not phases:
