@@ -300,6 +300,19 @@ def test_a_part_of_ours_that_fails_never_reaches_the_call(part, monkeypatch):
     assert all(cause.text for c in run.compiles() for cause in c.causes)
 
 
+def test_a_first_compile_is_said_to_be_traced_before_for_the_same_code_alone():
+    def f(x):
+        return x + 43
+
+    with Listener() as listener, collecting(listener) as run:
+        jax.make_jaxpr(f)(X)
+        jax.jit(lambda x: x * 43)(X)
+        jax.jit(f)(X)
+    texts = [one.causes[0].text for one in run.compiles()]
+    before = "It was traced before, but not compiled."
+    assert [before in text for text in texts] == [False, True]
+
+
 def test_a_cause_that_cannot_be_worked_out_says_so(monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("ours")
