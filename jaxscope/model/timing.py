@@ -73,7 +73,10 @@ class Timing:
 
     @property
     def spread(self) -> float:
-        """Half the interval over the median: the `± 2 %` of the first line. NaN for one sample."""
-        if len(self.samples) < 2:
+        """Half the interval over the median: the `± 2 %` of the first line.
+
+        NaN for one sample, and where the clock was too coarse for the median.
+        """
+        if len(self.samples) < 2 or not self.median_s:
             return math.nan
         return (self.high_s - self.low_s) / 2 / self.median_s

@@ -19,6 +19,7 @@ from jaxscope.model import to_json
 
 MESH = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 EXPLICIT = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Explicit,) * 2)
+ROLLED = Mesh(np.array(jax.devices()[1:] + jax.devices()[:1]).reshape(4, 2), MESH.axis_names)
 REVERSED = Mesh(np.array(jax.devices()[::-1]).reshape(8), ("i",))
 
 
@@ -43,6 +44,10 @@ def psum(x):
         return jax.lax.psum(x, "data")  # line: psum
 
     return manual(body, CUT, P(None, "model"))(x)
+
+
+def psum_of_neighbours(x):
+    return manual(lambda x: jax.lax.psum(x, "model"), CUT, P("data", None), mesh=ROLLED)(x)
 
 
 def psum_of_both(x):
@@ -189,6 +194,10 @@ def mean_over_devices(x, w):
 
 CASES = {
     "psum": (psum, X),
+    "psum on a rolled mesh": (
+        psum_of_neighbours,
+        lay((512, 256), "data", "model", mesh=ROLLED),
+    ),
     "psum of both": (psum_of_both, X),
     "all_gather": (all_gather, X),
     "all_to_all": (all_to_all, X),

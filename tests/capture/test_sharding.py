@@ -129,6 +129,15 @@ def test_sets_of_devices_are_those_of_the_axis(records):
     assert len(known.device_groups[found.device_groups].groups) == 8
 
 
+def test_sets_of_devices_are_numbered_as_the_devices_in_whatever_order_the_mesh_has(records):
+    found, known = only(records, "psum on a rolled mesh")
+    group = known.device_groups[found.device_groups]
+    assert {frozenset(each) for each in group.groups} == {
+        frozenset(pair) for pair in ((1, 2), (3, 4), (5, 6), (7, 0))
+    }
+    assert group.axes == ("model",)
+
+
 def test_groups_within_an_axis_are_a_part_of_it(records):
     found, known = only(records, "groups of an axis")
     group = known.device_groups[found.device_groups]

@@ -293,6 +293,20 @@ def test_a_function_of_another_cell_has_its_own_lines_and_not_its_callers(shell:
         assert "def layer" in texts.pop()
 
 
+def test_compiling_in_a_function_of_another_cell_is_no_time_of_a_line_of_this_one(
+    shell: Any,
+) -> None:
+    other = "def other(v):\n    return jax.jit(lambda u: u * 3 - 1)(v)\n"
+    assert shell.run_cell(other, store_history=True).success
+    assert shell.run_cell("%%jaxprof\nn = 1\nz = other(x)\n", store_history=True).success
+    report = jaxscope.last()
+    (compile,) = report.record.compiles
+    assert compile.site.source != 0
+    assert compile.site.span.line == 2
+    assert {row.line: row.compile_s for row in cell_profile(report).lines}.get(2, 0.0) == 0.0
+    assert cell_profile(report).compile_s == 0.0
+
+
 def test_waiting_for_work_is_no_time_of_the_last_line(shell: Any) -> None:
     shell.run_cell("big = jnp.ones((1500, 1500))\nf = jax.jit(lambda a: a @ a @ a @ a)\nf(big)")
     assert shell.run_cell("%%jaxprof\nz = f(big)\n").success

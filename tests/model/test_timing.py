@@ -65,6 +65,10 @@ def test_one_sample_has_no_spread():
     assert math.isnan(timing.spread)
 
 
+def test_samples_that_the_clock_did_not_see_have_no_spread():
+    assert math.isnan(Timing("call", "cpu:0", (0.0, 0.0, 0.0)).spread)
+
+
 def test_no_sample_has_no_number():
     timing = Timing("call", "cpu:0", ())
     for value in (timing.median_s, timing.low_s, timing.high_s, timing.spread):

@@ -203,7 +203,7 @@ class _Callees:
 
     def _bound(self, method: Any, original: Any, owner: Any) -> Any:
         """A method of the cell as a callee that gets its object as the first argument."""
-        if not isinstance(method, FunctionType) and method is not None:
+        if hasattr(method, "lower"):
             self._pick_other(method)  # a jitted method is recorded
         if not isinstance(method, FunctionType) or id(method.__code__) not in self._codes:
             return original

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxscope.analysis.python.cell import CellSyntax, is_silenced
+from jaxscope.analysis.python.cell import CellSyntax, CellText, is_silenced
 from jaxscope.analysis.python.flow import NameFlow
 
 
@@ -402,6 +402,15 @@ def test_the_recorder_sees_early_reads_and_changes() -> None:
 def test_a_name_that_is_read_whichever_way_the_text_runs(text: str, line: int | None) -> None:
     found = CellSyntax(ast.parse(text)).certainly_read({"u"})
     assert (None if found is None else found.lineno) == line
+
+
+def test_a_cell_has_only_the_future_imports_of_the_shell() -> None:
+    body = "def f(x: int): ..."
+    for flags, annotation in ((0, int), (annotations.compiler_flag, "int")):
+        statements, _ = CellText(body, body, "<cell>", CellSyntax(ast.parse(body)), flags).code()
+        namespace: dict[str, Any] = {}
+        exec(statements, namespace)
+        assert namespace["f"].__annotations__ == {"x": annotation}
 
 
 CHANGES = [

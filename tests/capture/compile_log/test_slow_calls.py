@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import jaxscope
+from jaxscope.capture._jax import SlowReason
 from jaxscope.capture.compile_log import slow_calls
 from jaxscope.model import SlowCall, from_json, to_json
 from jaxscope.model.compile_log import Log
@@ -138,6 +141,79 @@ def test_a_private_name_that_is_gone_loses_only_the_slow_calls(name, monkeypatch
     assert log.slow_calls == ()
     assert any("low calls could not be" in note for note in log.notes)
     assert len(log.compiles) >= 1
+
+
+class FakeMonitoring:
+    """`sys.monitoring` of Python 3.12, on any Python: no call reaches it."""
+
+    events = SimpleNamespace(PY_START=1, PY_RETURN=4)
+
+    def __init__(self):
+        self.tools = {}
+
+    def get_tool(self, tool):
+        return self.tools.get(tool)
+
+    def use_tool_id(self, tool, name):
+        assert tool not in self.tools
+        self.tools[tool] = name
+
+    def free_tool_id(self, tool):
+        del self.tools[tool]
+
+    def register_callback(self, *_):
+        pass
+
+    def set_local_events(self, *_):
+        pass
+
+
+@pytest.fixture
+def monitoring(monkeypatch):
+    made = FakeMonitoring()
+    python = SimpleNamespace(version_info=(3, 12), monitoring=made)
+    monkeypatch.setattr(slow_calls, "sys", python)
+    return made
+
+
+def test_the_tool_is_one_that_python_reserves_for_nobody(monitoring):
+    path = slow_calls.SlowPath(lambda: 0)
+    path.begin()
+    assert path.note == ""
+    (tool,) = monitoring.tools
+    assert tool in (3, 4)  # 0 debugger, 1 coverage, 2 profiler, 5 optimizer
+    path.end()
+    assert monitoring.tools == {}
+
+
+def test_a_jax_without_the_slow_path_is_a_note(monitoring, monkeypatch):
+    break_private(monkeypatch, "slow_codes", lambda: ())
+    path = slow_calls.SlowPath(lambda: 0)
+    path.begin()
+    assert (
+        path.note
+        == "Slow calls could not be detected: this version of JAX has a different slow path."
+    )
+    assert monitoring.tools == {}
+
+
+@pytest.mark.parametrize("user", [True, False])
+def test_a_slow_call_has_the_users_line_if_there_is_one(user, monkeypatch):
+    reason = SlowReason(checked=True)
+    frame = inspect.currentframe()
+    break_private(monkeypatch, "slow_call", lambda frame, returned: (with_callback, reason))
+    monkeypatch.setattr(slow_calls, "_monitored", lambda code: frame)
+    if not user:
+        monkeypatch.setattr(slow_calls, "user_frames", lambda frame: ())
+    path = slow_calls.SlowPath(lambda: 0)
+    for _ in range(2):
+        path._on_start(frame.f_code, 0)
+        path._on_return(frame.f_code, 0, None)
+    assert path.note == ""
+    (call,) = path.calls()
+    assert (call.fun_name, call.calls) == ("with_callback", 2)
+    assert (call.site.file if call.site else None) == (__file__ if user else None)
+    assert "`jax_debug_nans`" in call.why
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="there it works")

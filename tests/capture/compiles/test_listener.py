@@ -283,6 +283,22 @@ def test_what_one_thread_lowers_and_another_compiles_is_one_compile(listener):
     assert [raw.number for raw in listener.records] == [found.serial]
 
 
+def test_what_another_thread_lowered_is_added_to_what_a_block_has_compiled(listener):
+    lowered = jax.jit(fresh("handed")).lower(X)
+    found = []
+
+    def work():
+        with collecting(listener) as run:
+            jax.jit(fresh("own"))(X)
+            lowered.compile()
+        found.extend(one.fun_name for one in run.compiles())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == ["own", "handed"]
+
+
 def test_six_threads_compile_five_programs_each(listener):
     runs = {}
 

@@ -224,6 +224,46 @@ def test_a_value_that_others_read_stays():
     assert advice.saved_bytes == 0
 
 
+def test_a_value_that_only_others_read_stays():
+    text = (
+        "def half(x, w):\n"
+        "    return jnp.sin(x @ w)\n"
+        "def loss(w, x):\n"
+        "    total = 0.0\n"
+        "    for i in range(4):\n"
+        "        total += jnp.sum(half(x + i, w) @ w)\n"
+        "    return total\n"
+    )
+    namespace = {"jnp": jnp}
+    exec(compile(text, "<half>", "exec"), namespace)
+    program = jax.jit(jax.grad(namespace["loss"])).trace(jnp.eye(D), jnp.ones((BATCH, D)))
+    sources = SourceFiles(Source("cell", "<half>", SourceKind.CELL, text))
+    [advice] = read_gradient(tag(program, sources), (), sources.all()).checkpoints
+    # No other call needs the result, but the product outside does.
+    assert (advice.function, advice.freed_bytes) == ("half", 3 * BATCH * D * 4)
+
+
+@pytest.mark.parametrize("inner", [lambda f: f, jax.jit])
+def test_a_carry_that_only_the_checkpoint_would_save_counts_in_a_jitted_function_too(inner):
+    text = (
+        "def sines(c):\n"
+        "    return jnp.sin(jnp.sin(jnp.sin(c)))\n"
+        "def loss(x, inner):\n"
+        "    def body(c, _):\n"
+        "        return inner(lambda c: sines(c))(c), None\n"
+        "    return jnp.sum(jax.lax.scan(body, x, None, length=4)[0])\n"
+    )
+    namespace = {"jnp": jnp, "jax": jax}
+    exec(compile(text, "<sines>", "exec"), namespace)
+    gradient = jax.grad(lambda x: namespace["loss"](x, inner))
+    program = jax.jit(gradient).trace(jnp.ones((BATCH, D)))
+    sources = SourceFiles(Source("cell", "<sines>", SourceKind.CELL, text))
+    found = read_gradient(tag(program, sources), (), sources.all()).checkpoints
+    [advice] = [one for one in found if one.function == "sines"]
+    size = BATCH * D * 4
+    assert (advice.saved_bytes, advice.freed_bytes) == (4 * size, (3 * 4 - 3 - 4) * size)
+
+
 def test_higher_derivatives_get_no_advice():
     def loss(w):
         return jnp.sum(jnp.sin(w) ** 3)

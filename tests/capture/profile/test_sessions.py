@@ -109,6 +109,14 @@ def test_the_results_and_the_timings_are_still_there(profiled: jaxscope.Report) 
     assert len(profiled.compiles) == 1
 
 
+def test_a_session_has_as_many_calls_with_the_profiler_as_without_it(
+    profiled: jaxscope.Report,
+) -> None:
+    sessions = of(profiled).sessions
+    assert sessions
+    assert all(len(each.profiled) == len(each.unprofiled) for each in sessions)
+
+
 def test_a_chain_that_is_fused_whole_has_a_joint_row_and_empty_lower_bounds() -> None:
     report = jaxscope.profile(chain, jnp.ones(1 << 21))
     found = of(report)

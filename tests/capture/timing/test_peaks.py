@@ -51,6 +51,19 @@ def test_a_slow_clock_ends_the_measurement_early():
     assert found.flops == pytest.approx(2 * 512**3 / 0.3)
 
 
+def test_memory_leaves_time_for_a_larger_product():
+    class SteadyClock:
+        time = 0.0
+
+        def now(self):
+            self.time += 0.005
+            return self.time
+
+    found = measure_peaks(CPU, now=SteadyClock().now)
+    # Every repetition seems to take 5 ms, so the largest product that is tried is the fastest.
+    assert found.flops == pytest.approx(2 * 1024**3 / 0.005)
+
+
 def test_measured_once_then_remembered_by_process_and_disk(tmp_path, monkeypatch):
     calls = []
 

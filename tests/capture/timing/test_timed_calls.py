@@ -193,6 +193,13 @@ def test_the_run_that_is_kept_comes_last_and_alone_takes_the_users_buffers(clock
     assert len(made) == program.calls - 1
 
 
+def test_a_call_shorter_than_the_clock_can_tell_is_timed_by_itself(clock):
+    _, timings = measure(Program(clock, 0.0), (), now=clock.now)
+    call = by_label(timings)["call"]
+    assert (call.inner, call.note) == (1, "")
+    assert set(call.samples) == {0.0}
+
+
 def test_making_copies_is_not_timed_and_bounds_the_calls_of_a_round(clock):
     mine = jnp.ones(3)
 

@@ -19,6 +19,15 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
+def test_a_scalar_parameter_of_a_jitted_function_is_to_be_made_static(notebook: Notebook) -> None:
+    ran = notebook.run(
+        "%%jaxjit -q -n 1\n@jax.jit\ndef step(x, n):\n    if n > 0:\n        return x\n"
+        "    return -x\ny = step(x, 1.0)"
+    )
+    assert "Line 4: `n` is traced." in ran.message
+    assert "run with `-s n`" in ran.message
+
+
 def test_threads_that_get_python_numbers_are_kept(notebook: Notebook) -> None:
     notebook.must(
         "%%jaxjit -q -n 1\nfrom concurrent.futures import ThreadPoolExecutor\nimport threading\n"

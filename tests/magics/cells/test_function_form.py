@@ -12,7 +12,7 @@ import pytest
 
 import jaxscope
 from jaxscope.capture.options.refusals import RefusedError
-from jaxscope.capture.run import callee
+from jaxscope.capture.run import callee, function_form
 from jaxscope.model import Form
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
@@ -54,6 +54,23 @@ def test_a_loop_of_calls_is_traced_once(notebook: Notebook, traced: list[str]) -
     assert notebook.names["rep"].record.form is Form.FUNCTION
     made = [one for one in notebook.names["rep"].compiles if one.fun_name == "step"]
     assert len(made) == 1
+
+
+def test_a_builtin_is_looked_at_once_per_call(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    original = function_form._Callees._pick_other
+    monkeypatch.setattr(
+        function_form._Callees,
+        "_pick_other",
+        lambda self, function: (seen.append(function), original(self, function))[1],
+    )
+    notebook.must(
+        "%%jaxjit -n 1 -q\ndef f(v):\n    return v\nn = [len([i]) for i in range(3)]\nf(x)"
+    )
+    assert seen.count(len) == 3
+    assert len(seen) < 10
 
 
 def test_a_loop_that_trains_a_flax_model_is_traced_once(

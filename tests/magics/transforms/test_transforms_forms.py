@@ -50,6 +50,12 @@ def same(ours: Any, plain: Any) -> None:
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-6)
 
 
+def test_a_call_takes_its_tangents_from_the_namespace(notebook: Notebook) -> None:
+    notebook.must("dv = jnp.ones((8, 3))")
+    ran = notebook.must("%jaxgrad -q -n 1 -w v --mode jvp --tangents dv f(x, 2.0)")
+    same(ran.value, 2 * jnp.ones((8, 3)))
+
+
 # Flax NNX
 
 

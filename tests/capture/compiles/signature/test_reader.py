@@ -59,6 +59,15 @@ def test_a_value_in_short(value, text):
     assert texts(lambda x: x, (value,)) == (f"x: {text}",)
 
 
+@pytest.mark.parametrize(("kind", "said"), [("Explicit", " (explicit)"), ("Auto", "")])
+def test_an_array_on_a_mesh_has_its_spec_and_the_kind_of_the_axes(kind, said):
+    types = (getattr(jax.sharding.AxisType, kind),)
+    mesh = jax.make_mesh((1,), ("d",), axis_types=types)
+    place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
+    (argument,) = read(lambda x: x, (jax.device_put(np.ones(3), place),)).arguments
+    assert argument.leaves[0].place == f"P('d') over mesh d=1{said}"
+
+
 def test_names_are_those_of_the_function():
     def f(a, b=2, *rest, c, **more):
         raise NotImplementedError

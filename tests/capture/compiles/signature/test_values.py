@@ -58,6 +58,30 @@ def test_a_value_in_a_few_words(value, shown):
     assert text(value) == shown
 
 
+class Named:
+    """Equal to all others, and told apart by its `repr` alone."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+    def __repr__(self):
+        return self.name
+
+
+def test_a_long_repr_is_compared_by_its_first_200_characters():
+    def token(name):
+        return describe(Named(name), ObjectIds())[1]
+
+    assert token("a" * 199 + "b") != token("a" * 199 + "c")
+    assert token("a" * 200 + "b") == token("a" * 200 + "c")
+
+
 def test_equal_values_have_equal_tokens():
     ids = ObjectIds()
 

@@ -1,0 +1,22 @@
+"""Bytes of the constants of a jaxpr."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxscope.capture import _jax
+
+
+def test_arrays_that_a_jaxpr_holds_have_the_bytes_of_their_type() -> None:
+    table = np.ones((4, 8), np.float32)
+    jaxpr = jax.make_jaxpr(lambda x: x + jnp.asarray(table))(jnp.ones(8))
+    assert _jax.constant_bytes(jaxpr) == 4 * 8 * 4
+
+
+def test_a_type_of_unknown_size_counts_nothing() -> None:
+    unsized = SimpleNamespace(shape=(1000,), dtype=object())
+    assert _jax.constant_bytes(SimpleNamespace(consts=[unsized], eqns=[])) == 0
