@@ -127,7 +127,10 @@ CASES = {
     "tracer as array": Bad(
         jit("y = np.sin(x)"),
         "TracerArrayConversionError",
-        ("Line 2: NumPy needs the values of an array", "use the `jnp` function of the same name."),
+        (
+            "Line 2: NumPy needs the values of an array",
+            "use the `jnp` function of the same name, or move",
+        ),
         2,
     ),
     "tracer in a library": Bad(

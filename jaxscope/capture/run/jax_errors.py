@@ -70,7 +70,8 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "",
         (
             "NumPy needs the values of an array that is traced: use the `jnp` function of the same "
-            "name. To fill an array, create it with `jnp` and write `a = a.at[i].set(value)`."
+            "name, or move this line to a cell without the magic. To fill an array, create it with "
+            "`jnp` and write `a = a.at[i].set(value)`."
         ),
     ),
     (
