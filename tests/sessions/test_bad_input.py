@@ -147,7 +147,7 @@ CASES = {
     "tracer in an assertion": Bad(
         jit("y = x\nassert (\n    y.sum() > 0\n)"),
         "TracerBoolConversionError",
-        ("`assert` needs the value of a traced array: check the result in the next cell.",),
+        ("`assert` needs the value of a traced array: check the result in a cell without",),
         4,
     ),
     "boolean mask": Bad(

@@ -79,7 +79,7 @@ class OutcomeReader:
             if not after.same_structure:
                 raise RefusedError(
                     "the cell adds or removes parts of a Flax NNX object, but a compiled program "
-                    "cannot do that. Build the object in a different cell."
+                    "cannot do that. Build the object in a cell without the magic."
                 )
             new = [v for v in after.values() if isinstance(v, Tracer)]
             if self.inputs.mapped and any(id(v) not in self.inputs.originals for v in new):

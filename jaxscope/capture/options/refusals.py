@@ -118,6 +118,14 @@ def keeps_tracer(place: str) -> RefusedError:
     )
 
 
+def not_lowered() -> RefusedError:
+    """The refusal of a program with hijax values that JAX cannot lower."""
+    return RefusedError(
+        "JAX cannot lower the hijax values of this code (an experimental feature). Run it in a "
+        "cell without the magic."
+    )
+
+
 def refers_weakly() -> RefusedError:
     """The refusal of code that refers weakly to a tracer, which dies with the trace."""
     return RefusedError(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -142,3 +143,32 @@ def test_an_object_that_is_made_on_many_lines_names_its_static_number(notebook: 
     assert "Run with `-s rate`" in notebook.run(MAGIC + cell).message
     notebook.must(f"%%jaxjit -q -n 1 -s rate\n{cell}")
     np.testing.assert_allclose(notebook.names["schedule"](0), 0.5)
+
+
+def test_a_hijax_value_that_jax_cannot_lower_has_a_fix_that_works(notebook: Notebook) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    cell = "v = nnx.Variable(x, hijax=True)"
+    plain = notebook.run(f"from flax import nnx\n{cell}")
+    try:
+        jax.jit(lambda x: nnx.Variable(x, hijax=True))(np.arange(3.0))
+    except Exception:
+        lowers = False
+    else:
+        lowers = True
+    if lowers or plain.error is not None:
+        pytest.skip("Flax has no such value here, or JAX lowers it")
+    ran = notebook.run(MAGIC + cell)
+    assert "JAX cannot lower the hijax values of this code" in ran.message
+    assert "in a cell without the magic" in ran.message
+    notebook.must(cell)
+
+
+def test_an_array_made_of_pieces_has_a_fix_that_works(notebook: Notebook) -> None:
+    notebook.must("where = x.sharding")
+    made = "y = jax.make_array_from_single_device_arrays((3,), where, [z])"
+    ran = notebook.run(f"{MAGIC}z = x * 2\n{made}")
+    assert "Line 3: An array of pieces on devices" in ran.message
+    assert "move this line to a cell without the magic" in ran.message
+    notebook.must(f"{MAGIC}z = x * 2")
+    notebook.must(made)
+    np.testing.assert_array_equal(notebook.names["y"], [0, 2, 4])
