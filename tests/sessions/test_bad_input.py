@@ -115,7 +115,7 @@ CASES = {
     "tracer as bool": Bad(
         jit("if x.sum() > 0:\n    y = 1"),
         "TracerBoolConversionError",
-        ("Line 2: `x` is traced.", "use `jnp.where` for values or `jax.lax.cond` for code."),
+        ("Line 2: `x` is traced.", "use `jnp.where` for values, `jax.lax.cond` for code, or"),
         2,
     ),
     "tracer as float": Bad(

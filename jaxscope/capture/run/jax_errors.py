@@ -58,7 +58,10 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
         jax.errors.TracerBoolConversionError,
         "",
-        "A traced value has no truth value: use `jnp.where` for values or `jax.lax.cond` for code.",
+        (
+            "A traced value has no truth value: use `jnp.where` for values, `jax.lax.cond` for "
+            "code, or a cell without the magic."
+        ),
     ),
     (
         jax.errors.TracerIntegerConversionError,

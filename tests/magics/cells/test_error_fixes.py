@@ -172,3 +172,11 @@ def test_an_array_made_of_pieces_has_a_fix_that_works(notebook: Notebook) -> Non
     notebook.must(f"{MAGIC}z = x * 2")
     notebook.must(made)
     np.testing.assert_array_equal(notebook.names["y"], [0, 2, 4])
+
+
+def test_a_decision_that_makes_text_has_a_fix_that_works(notebook: Notebook) -> None:
+    cell = "colors = ['red' if i in x else 'grey' for i in range(4)]"
+    message = notebook.run(MAGIC + cell).message
+    assert "`jax.lax.cond` for code, or a cell without the magic." in message
+    notebook.must(cell)
+    assert notebook.names["colors"] == ["red", "red", "red", "grey"]
