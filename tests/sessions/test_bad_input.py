@@ -115,7 +115,7 @@ CASES = {
     "tracer as bool": Bad(
         jit("if x.sum() > 0:\n    y = 1"),
         "TracerBoolConversionError",
-        ("Line 2: `x` is traced.", "use `jnp.where` for values or `jax.lax.cond` for code."),
+        ("Line 2: `x` is traced.", "use `jnp.where` for values, `jax.lax.cond` for code, or"),
         2,
     ),
     "tracer as float": Bad(
@@ -127,7 +127,10 @@ CASES = {
     "tracer as array": Bad(
         jit("y = np.sin(x)"),
         "TracerArrayConversionError",
-        ("Line 2: NumPy needs the values of an array", "use the `jnp` function of the same name."),
+        (
+            "Line 2: NumPy needs the values of an array",
+            "use the `jnp` function of the same name, or move",
+        ),
         2,
     ),
     "tracer in a library": Bad(
@@ -144,7 +147,7 @@ CASES = {
     "tracer in an assertion": Bad(
         jit("y = x\nassert (\n    y.sum() > 0\n)"),
         "TracerBoolConversionError",
-        ("`assert` needs the value of a traced array: check the result in the next cell.",),
+        ("`assert` needs the value of a traced array: check the result in a cell without",),
         4,
     ),
     "boolean mask": Bad(

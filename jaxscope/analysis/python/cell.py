@@ -191,15 +191,26 @@ class CellSyntax:
         stores = [n.lineno for n in self._names if n.id == name and isinstance(n.ctx, ast.Store)]
         return max(stores, default=None)
 
+    def names_bound_with(self, name: str) -> set[str]:
+        """The other names in the last statement that assigns the name."""
+        line = self.last_binding(name)
+        for node in self._nodes:
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+                stores = [n for n in names if n.id == name and isinstance(n.ctx, ast.Store)]
+                if line in [n.lineno for n in stores]:
+                    return {n.id for n in names} - {name}
+        return self.names_on(line) - {name}
+
     @cached_property
     def changes(self) -> tuple[InPlaceChange, ...]:
         """Every place where the text may change an object in place, by line."""
         found = [change for node in self._nodes if (change := in_place_change(node)) is not None]
         return tuple(sorted(found, key=lambda change: change.line))
 
-    def line_of_change(self, name: str) -> int | None:
-        """The first line that may change the object of the name."""
-        return next((change.line for change in self.changes if change.name == name), None)
+    def first_change(self, name: str) -> InPlaceChange | None:
+        """The first place that may change the object of the name."""
+        return next((change for change in self.changes if change.name == name), None)
 
     def certainly_read(self, names: Collection[str]) -> ast.Name | None:
         """The first place that reads one of these names on every path.

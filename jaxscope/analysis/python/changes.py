@@ -24,15 +24,16 @@ class InPlaceChange:
     target: str = ""
     """The object that a `sort` changes, as text."""
     method: str = ""
+    """Name of the method that changes it; `del` for a deletion."""
 
 
 def in_place_change(node: ast.AST) -> InPlaceChange | None:
     """The change that a node makes; None for any other node."""
     match node:
-        case ast.Subscript(ctx=ast.Store() | ast.Del()) if root := _root(node):
-            return InPlaceChange(root, node.lineno, "item")
-        case ast.Attribute(ctx=ast.Store() | ast.Del()) if root := _root(node):
-            return InPlaceChange(root, node.lineno, "attribute")
+        case ast.Subscript(ctx=ast.Store() | ast.Del() as use) if root := _root(node):
+            return InPlaceChange(root, node.lineno, "item", method=_deletion(use))
+        case ast.Attribute(ctx=ast.Store() | ast.Del() as use) if root := _root(node):
+            return InPlaceChange(root, node.lineno, "attribute", method=_deletion(use))
         case ast.AugAssign(target=ast.Name(id=name)):
             return InPlaceChange(name, node.lineno, "augmented")
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sort" | "partition") as changed)) if (
@@ -43,9 +44,13 @@ def in_place_change(node: ast.AST) -> InPlaceChange | None:
         case ast.Call(func=ast.Attribute(attr=method) as changed) if (
             method in _CHANGING_METHODS and (root := _root(changed))
         ):
-            return InPlaceChange(root, node.lineno, "method")
+            return InPlaceChange(root, node.lineno, "method", method=method)
         case _:
             return None
+
+
+def _deletion(use: ast.expr_context) -> str:
+    return "del" if isinstance(use, ast.Del) else ""
 
 
 def _root(node: ast.expr) -> str:

@@ -79,7 +79,7 @@ class OutcomeReader:
             if not after.same_structure:
                 raise RefusedError(
                     "the cell adds, removes or replaces parts of a Flax NNX object, but a compiled "
-                    "program cannot do that. Build the object in a different cell."
+                    "program cannot do that. Build the object in a cell without the magic."
                 )
             new = [v for v in after.values() if isinstance(v, Tracer)]
             if self.inputs.mapped and any(id(v) not in self.inputs.originals for v in new):
@@ -143,7 +143,7 @@ class OutcomeReader:
     def _numbers_for(self, name: str) -> list[str]:
         """The Python numbers among the inputs that the name is bound from, and nothing traced."""
         inputs = self.inputs
-        used = self.syntax.names_on(self.syntax.last_binding(name)) - {name}
+        used = self.syntax.names_bound_with(name)
         known = {n: inputs.values.get(n, self._names.get(n)) for n in sorted(used)}
         traced = {n: value for n, value in known.items() if find_tracer(value)}
         originals = [inputs.originals.get(id(value)) for value in traced.values()]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.analysis.python.changes import InPlaceChange
 from jaxscope.capture.options.settings import root
 
 
@@ -39,11 +42,11 @@ NOTHING_CHANGED = "No variable was changed."
 def changed_in_place(path: str, container: object, syntax: CellSyntax) -> RefusedError:
     """The refusal of a change in place, with the way to write it as a new value."""
     what = "the cell" if syntax.tree.body else "the function"
-    line = syntax.line_of_change(root(path))
+    change = syntax.first_change(root(path))
     return RefusedError(
         f"{what} changes `{path}` in place, but a compiled program works on copies. "
-        f"{_fix(path, container, written=line is not None)}",
-        line,
+        f"{_fix(path, container, change)}",
+        None if change is None else change.line,
     )
 
 
@@ -115,6 +118,14 @@ def keeps_tracer(place: str) -> RefusedError:
     )
 
 
+def not_lowered() -> RefusedError:
+    """The refusal of a program with hijax values that JAX cannot lower."""
+    return RefusedError(
+        "JAX cannot lower the hijax values of this code (an experimental feature). Run it in a "
+        "cell without the magic."
+    )
+
+
 def refers_weakly() -> RefusedError:
     """The refusal of code that refers weakly to a tracer, which dies with the trace."""
     return RefusedError(
@@ -173,29 +184,36 @@ def augmented_in_place(
     return None
 
 
-def _fix(path: str, container: object, *, written: bool) -> str:
-    """The fix; `written` says that the text of the cell changes it, and no function that it calls.
+_NEW_CONTAINERS: Mapping[type, tuple[str, str]] = {
+    dict: ("item update setdefault augmented", "{{**{0}, key: value}}"),
+    list: ("append extend augmented", "[*{0}, value]"),
+    set: ("add update augmented", "{0} | {{value}}"),
+}
+"""By type: the changes that an expression for a new container replaces, and that expression."""
+
+
+def _fix(path: str, container: object, change: InPlaceChange | None) -> str:
+    """The fix; `change` is where the text of the cell changes it, and no function that it calls.
 
     A function may be a cache, of which only the first call changes something.
     """
-    kinds = {
-        dict: ("dict", f"{{**{path}, key: value}}"),
-        list: ("list", f"[*{path}, value]"),
-        set: ("set", f"{path} | {{value}}"),
-    }
-    found = next((words for kind, words in kinds.items() if isinstance(container, kind)), None)
-    cached = "" if written else _cached_property(container)
-    if cached:
-        return f"`{path}.{cached}` is a cached property: read it once in an earlier cell."
-    if written and found:
-        return f"Build a new {found[0]} instead: `{path} = {found[1]}`."
-    if written:
-        return f"Create a new object instead: `{path} = copy.replace(...)`."
-    if found:
-        new = f"Return a new {found[0]} instead, `{found[1]}`"
-    else:
-        new = "Return a new object instead, `copy.replace(...)`"
-    return f"{new}; if the code caches a value, call it once in an earlier cell."
+    kind = type(container)
+    changes, new = _NEW_CONTAINERS.get(kind, ("", ""))
+    new = new.format(path)
+    if change is None:
+        cached = _cached_property(container)
+        if cached:
+            return f"`{path}.{cached}` is a cached property: read it once in an earlier cell."
+        instead = f"a new {kind.__name__} instead, `{new}`" if new else "the new value instead"
+        return f"Return {instead}; if the code caches a value, call it once in an earlier cell."
+    if path == root(path):
+        if (change.method or change.how) in changes.split():
+            return f"Build a new {kind.__name__} instead: `{path} = {new}`."
+        is_pytree = not jax.tree_util.all_leaves([container])
+        if is_pytree and dataclasses.is_dataclass(container) and change.how == "attribute":
+            new = f"{path} = dataclasses.replace({path}, name=value)"
+            return f"Create a new object instead: `{new}`."
+    return f"Change `{path}` in a cell without the magic."
 
 
 def _cached_property(container: object) -> str:

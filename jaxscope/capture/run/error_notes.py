@@ -95,7 +95,10 @@ class CellErrors:
     def _fix(self, error: BaseException, line: int | None) -> str | None:
         pmap = self.composition.has_pmap
         if isinstance(error, jax.errors.TracerBoolConversionError) and self._asserts(line):
-            return "`assert` needs the value of a traced array: check the result in the next cell."
+            return (
+                "`assert` needs the value of a traced array: check the result in a cell without "
+                "the magic."
+            )
         if self.wrote and pmap and any(part in str(error) for part in _TOO_LONG):
             return (
                 "A pmap gives each device one slice: the mapped axis may not be longer than the "

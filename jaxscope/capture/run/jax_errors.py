@@ -58,7 +58,10 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
         jax.errors.TracerBoolConversionError,
         "",
-        "A traced value has no truth value: use `jnp.where` for values or `jax.lax.cond` for code.",
+        (
+            "A traced value has no truth value: use `jnp.where` for values, `jax.lax.cond` for "
+            "code, or a cell without the magic."
+        ),
     ),
     (
         jax.errors.TracerIntegerConversionError,
@@ -70,7 +73,8 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "",
         (
             "NumPy needs the values of an array that is traced: use the `jnp` function of the same "
-            "name. To fill an array, create it with `jnp` and write `a = a.at[i].set(value)`."
+            "name, or move this line to a cell without the magic. To fill an array, create it with "
+            "`jnp` and write `a = a.at[i].set(value)`."
         ),
     ),
     (
@@ -115,6 +119,14 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         ValueError,
+        "requires a list of concrete arrays",
+        (
+            "An array of pieces on devices, such as a restored checkpoint, is not made while "
+            "tracing: move this line to a cell without the magic."
+        ),
+    ),
+    (
+        ValueError,
         "unhashable",
         "A static argument must be hashable: pass a tuple instead of a list or an array.",
     ),
@@ -124,7 +136,7 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         _FORMAT,
         (
             'A traced value cannot be formatted: use `jax.debug.print("{x:.3f}", x=x)`, '
-            "or print the result in the next cell."
+            "or print the result in a cell without the magic."
         ),
     ),
     (
@@ -240,9 +252,10 @@ def _of_tracer(text: str) -> str | None:
         return None
     missing = _missing(text)
     if missing is not None:
-        return f"A traced value has no `{missing}`: ask the result for it, in the next cell."
+        where = "in a cell without the magic"
+        return f"A traced value has no `{missing}`: ask the result for it, {where}."
     if any(part in text for part in _SAVES):
-        return "A traced value has no data to write: write the result, in the next cell."
+        return "A traced value has no data to write: write the result, in a cell without the magic."
     if "on-hashable static" in text and "Tracer" in text:
         return (
             "A static argument needs a known value: make it an ordinary argument, or pass a Python "

@@ -435,14 +435,25 @@ def test_in_place_changes_come_with_their_name_and_line(
 
 def test_the_first_change_of_a_name_is_found() -> None:
     syntax = CellSyntax(parse("if c:\n  for i in r:\n    d[i] = 1\nd[0] = 2"))
-    assert syntax.line_of_change("d") == 3
-    assert syntax.line_of_change("r") is None
+    change = syntax.first_change("d")
+    assert change is not None
+    assert change.line == 3
+    assert syntax.first_change("r") is None
 
 
 def test_a_change_says_how_it_is_made() -> None:
     syntax = CellSyntax(parse("o.a = 1\nb += 1\nd[0] = 1\nl.append(1)\na[0].partition(2)"))
     assert [c.how for c in syntax.changes] == ["attribute", "augmented", "item", "method", "sort"]
     assert (syntax.changes[-1].target, syntax.changes[-1].method) == ("a[0]", "partition")
+    assert [c.method for c in syntax.changes] == ["", "", "", "append", "partition"]
+    assert [c.method for c in CellSyntax(parse("del o.a, d[0]")).changes] == ["del", "del"]
+
+
+def test_names_are_found_with_a_binding_of_many_lines() -> None:
+    syntax = CellSyntax(parse("a = 1\nb, c = f(\n  a,\n  d,\n)\nfor e in g: pass\nb.x = h"))
+    assert syntax.names_bound_with("b") == {"a", "c", "d", "f"}
+    assert syntax.names_bound_with("e") == {"g"}
+    assert syntax.names_bound_with("h") == set()
 
 
 def test_names_are_found_by_line() -> None:

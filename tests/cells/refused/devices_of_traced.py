@@ -1,5 +1,5 @@
 # A method of arrays that tracers do not have: no `-s` is proposed, the result has it.
-# expect: refused "Line 3: A traced value has no `devices`: ask the result for it, in the next cell.$"
+# expect: refused "Line 3: A traced value has no `devices`: ask the result for it, in a cell without the magic.$"
 
 # %% setup
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # JSON of a computed value: a tracer has no data.
-# expect: refused "has no data to write: write the result, in the next cell"
+# expect: refused "has no data to write: write the result, in a cell without the magic"
 # line: 3
 
 # %% setup

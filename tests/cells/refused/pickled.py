@@ -1,5 +1,5 @@
 # A pickle of a traced value: the result can be pickled.
-# expect: refused "has no data to write: write the result, in the next cell"
+# expect: refused "has no data to write: write the result, in a cell without the magic"
 # line: 3
 
 # %% setup

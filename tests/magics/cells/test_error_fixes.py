@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -84,3 +85,107 @@ def test_a_checkpoint_of_traced_values_has_a_fix_that_works(
     notebook.must("%%jaxjit -q -n 1\ny = x * 2")
     notebook.must(save)
     assert (tmp_path / "step").exists()
+
+
+MAGIC = "%%jaxjit -q -n 1\n"
+STATE = """
+import jax, dataclasses
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class State:
+    w: object
+    n: object
+v = State(x, 1)
+"""
+PLAIN = "class Layer: pass\nv = Layer()\nv.w, v.rows = x, [x]"
+IN_PLACE = [
+    # the value, the refused cell, the fix, and the cells that apply it
+    (
+        "v = {'a': x}",
+        "v['b'] = x * 2",
+        "`v = {**v, key: value}`",
+        [MAGIC + "v = {**v, 'b': x * 2}"],
+    ),
+    ("v = [x]", "v.append(x * 2)", "`v = [*v, value]`", [MAGIC + "v = [*v, x * 2]"]),
+    (
+        "v = {1}",
+        "v.add(2)\ny = x * len(v)",
+        "`v = v | {value}`",
+        [MAGIC + "v = v | {2}\ny = x * 2"],
+    ),
+    (
+        STATE,
+        "v.w = x * 2",
+        "`v = dataclasses.replace(v, name=value)`",
+        [MAGIC + "v = dataclasses.replace(v, w=x * 2)"],
+    ),
+    ("v = [2, 0]", "v.sort()\ny = x * v[0]", "", ["v.sort()", MAGIC + "y = x * v[0]"]),
+    ("v = {'a': x}", "del v['a']\ny = x", "", ["del v['a']", MAGIC + "y = x"]),
+    ("v = [x]", "v[0] = x * 2", "", [MAGIC + "new = x * 2", "v[0] = new"]),
+    (PLAIN, "v.w = x * 2", "", [MAGIC + "new = x * 2", "v.w = new"]),
+    (PLAIN, "v.rows.append(x * 2)", "", [MAGIC + "new = x * 2", "v.rows.append(new)"]),
+    ("v = {'a': [x]}", "v['a'].append(x * 2)", "", [MAGIC + "new = x * 2", "v['a'].append(new)"]),
+]
+
+
+@pytest.mark.parametrize(("value", "cell", "fix", "fixed"), IN_PLACE)
+def test_a_change_in_place_has_a_fix_that_works(
+    notebook: Notebook, value: str, cell: str, fix: str, fixed: list[str]
+) -> None:
+    notebook.must(value)
+    message = notebook.run(MAGIC + cell).message
+    assert fix in message
+    assert ("in a cell without the magic" in message) == (not fix)
+    for one in fixed:
+        notebook.must(one)
+    names = {"x": notebook.names["x"]}
+    exec(f"{value}\n{cell}", names)  # as plain Python
+    found = [getattr(space["v"], "__dict__", space["v"]) for space in (notebook.names, names)]
+    assert repr(found[0]) == repr(found[1])
+
+
+def test_an_object_that_is_made_on_many_lines_names_its_static_number(notebook: Notebook) -> None:
+    pytest.importorskip("optax")
+    notebook.must("import optax\nrate = 0.5")
+    cell = "schedule = optax.exponential_decay(\n    init_value=rate,\n    transition_steps=9,\n"
+    cell += "    decay_rate=0.9,\n)\ny = x * schedule(3)"
+    assert "Run with `-s rate`" in notebook.run(MAGIC + cell).message
+    notebook.must(f"%%jaxjit -q -n 1 -s rate\n{cell}")
+    np.testing.assert_allclose(notebook.names["schedule"](0), 0.5)
+
+
+def test_a_hijax_value_that_jax_cannot_lower_has_a_fix_that_works(notebook: Notebook) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    cell = "v = nnx.Variable(x, hijax=True)"
+    plain = notebook.run(f"from flax import nnx\n{cell}")
+    try:
+        jax.jit(lambda x: nnx.Variable(x, hijax=True))(np.arange(3.0))
+    except Exception:
+        lowers = False
+    else:
+        lowers = True
+    if lowers or plain.error is not None:
+        pytest.skip("Flax has no such value here, or JAX lowers it")
+    ran = notebook.run(MAGIC + cell)
+    assert "JAX cannot lower the hijax values of this code" in ran.message
+    assert "in a cell without the magic" in ran.message
+    notebook.must(cell)
+
+
+def test_an_array_made_of_pieces_has_a_fix_that_works(notebook: Notebook) -> None:
+    notebook.must("where = x.sharding")
+    made = "y = jax.make_array_from_single_device_arrays((3,), where, [z])"
+    ran = notebook.run(f"{MAGIC}z = x * 2\n{made}")
+    assert "Line 3: An array of pieces on devices" in ran.message
+    assert "move this line to a cell without the magic" in ran.message
+    notebook.must(f"{MAGIC}z = x * 2")
+    notebook.must(made)
+    np.testing.assert_array_equal(notebook.names["y"], [0, 2, 4])
+
+
+def test_a_decision_that_makes_text_has_a_fix_that_works(notebook: Notebook) -> None:
+    cell = "colors = ['red' if i in x else 'grey' for i in range(4)]"
+    message = notebook.run(MAGIC + cell).message
+    assert "`jax.lax.cond` for code, or a cell without the magic." in message
+    notebook.must(cell)
+    assert notebook.names["colors"] == ["red", "red", "red", "grey"]
