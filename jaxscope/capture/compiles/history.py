@@ -272,7 +272,7 @@ def _families(raw: RawCompile) -> Sequence[Key]:
 
 
 def _candidates(signature: CallSignature) -> str:
-    """What may be new in a call: what JAX does not show of the earlier one."""
+    """Parts of a call that JAX does not show of the earlier one, where they are not the default."""
     committed = [
         f"`{argument.name}{path}` is committed to {leaf.place}"
         for argument in signature.arguments

@@ -37,15 +37,18 @@ def changed(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
 
 def replaced(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> Pair | None:
     """The first part that is of another kind: a value in place of a container, for example."""
-    known: dict[str, StaticPart] = {}
-    for part in old:
-        known.setdefault(part.path, part)
-    for part in new:
-        before = known.get(part.path)
+    known, now = ({part.path: part for part in reversed(parts)} for parts in (old, new))
+    for path, part in reversed(now.items()):
+        before = known.get(path)
         if before is not None and before.kind is not part.kind:
             return before, part
-        known.setdefault(part.path, part)
     return None
+
+
+def _pairs(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
+    found = changed(old, new)
+    other = None if found else replaced(old, new)
+    return found if other is None else [other]
 
 
 def unread(parts: Sequence[StaticPart]) -> bool:
@@ -55,10 +58,7 @@ def unread(parts: Sequence[StaticPart]) -> bool:
 
 def in_treedef(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
     """Differences between two treedefs of one argument besides their leaves."""
-    pairs = changed(old, new)
-    if not pairs and (other := replaced(old, new)) is not None:
-        pairs = [other]
-    return [_of_treedef(name, *pair) for pair in pairs]
+    return [_of_treedef(name, *pair) for pair in _pairs(old, new)]
 
 
 def _of_treedef(name: str, before: StaticPart, now: StaticPart) -> Difference:
@@ -81,7 +81,7 @@ def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Differenc
     if before.identity and now.identity and before.type == now.type:
         yield diff.StaticIdentityChange(*whole, type=now.type, own=now.own)
         return
-    pairs = changed(before.parts, now.parts)
+    pairs = _pairs(before.parts, now.parts)
     if not pairs:
         yield diff.StaticValueChange(*whole)
     for old, new in pairs:
@@ -98,7 +98,7 @@ def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Differenc
 
 def in_captured(before: CapturedValue, now: CapturedValue) -> Difference:
     """The difference between two values that a function captured."""
-    pairs = changed(before.parts, now.parts)
+    pairs = _pairs(before.parts, now.parts)
     if not pairs:
         texts = around_change(before.text, now.text)
         return diff.PlainChange(now.name, *texts, kind=CauseKind.CLOSURE)

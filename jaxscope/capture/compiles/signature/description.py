@@ -36,7 +36,7 @@ _LONGEST = 400  # characters of a part
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-class Described(NamedTuple):
+class DescribedValue(NamedTuple):
     """`text` is for people; equal tokens mean equal values."""
 
     text: str
@@ -44,7 +44,7 @@ class Described(NamedTuple):
     parts: tuple[StaticPart, ...]
 
 
-def describe(value: Any, ids: ObjectIds, *, by_code: bool = False) -> Described:
+def describe(value: Any, ids: ObjectIds, *, by_code: bool = False) -> DescribedValue:
     """`0.1`, `f32[3]` or `Config(depth=2)`, with the parts.
 
     `by_code`: two functions of the same code that close over equal values are equal, as for the
@@ -56,7 +56,7 @@ def describe(value: Any, ids: ObjectIds, *, by_code: bool = False) -> Described:
     except Exception:  # an attribute of the user's
         text, token = f"{type(value).__name__} object", ids.of(value)
         found.parts = [StaticPart("", text, token)]
-    return Described(shortened(text), token, tuple(found.parts))
+    return DescribedValue(shortened(text), token, tuple(found.parts))
 
 
 def static_argument(

@@ -102,7 +102,7 @@ def _walk(value: Any, path: str, found: Description) -> None:
 def _static_fields(
     value: Any, kind: type, static: Any, children: list[Any]
 ) -> list[tuple[str, Any]]:
-    """What the treedef holds of a container besides its children, by the names of its attributes.
+    """Static fields of one container, by the names of its attributes.
 
     A name is given only to the very object that the attribute holds.
     """
