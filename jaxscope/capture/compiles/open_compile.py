@@ -147,7 +147,8 @@ class OpenCompiles:
 
     def start(self) -> None:
         """Note which functions JAX traced before, so that they are not reported as first calls."""
-        self.history.begin(from_start=not self.history.count and not _jax.backends_started())
+        used = self._attempt(_jax.backends_started)
+        self.history.begin(from_start=used is False and not self.history.count)
         self._attempt(self._earlier.snapshot)
 
     def begin(self, stage: CompileStage, event_name: str) -> None:
