@@ -157,7 +157,9 @@ def test_a_train_state_with_a_new_optimizer_is_named_and_one_optimizer_compiles_
     (made,) = recompiles(program(optax.adam(0.1), optax.adam(0.1)))
     (cause,) = made.causes
     assert (cause.kind, cause.path) == (K.STATIC_IDENTITY, "state.tx.init")
-    assert cause.text == "The static part `state.tx.init` is a different function object: init_fn."
+    assert (
+        cause.text == "The static part `state.tx.init` is a different function object: `init_fn`."
+    )
     assert cause.fix.startswith("Create `state.tx` once and reuse it")
     (made,) = recompiles(program(optax.sgd(0.1), optax.sgd(0.2)))
     (cause,) = made.causes

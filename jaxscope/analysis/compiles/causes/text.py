@@ -32,6 +32,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     name = signature.function.name
     same = d.before == d.after
     change = f"now a different `{d.after}`" if same else f"{d.before} → {d.after}"
+    shown = f"`{d.after}`" if same else change
     under = signature.transform
     others = f" (and {words.count(d.others, 'other')})" if d.others else ""
     path = f"`{d.path}`{others}"
@@ -109,15 +110,14 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             )
         case CauseKind.STATIC_IDENTITY if d.field:
             kind = "function " if d.type in _FUNCTIONS else ""
-            shown = d.after if same else change
             text = f"The static part {path} is a different {kind}object: {shown}."
             fix = f"Create `{d.field}` once and reuse it: JAX compares `{d.path}` by identity."
         case CauseKind.STATIC_IDENTITY if d.type in _FUNCTIONS:
-            text = f"The static argument {path} is a different function object: {change}."
+            text = f"The static argument {path} is a different function object: {shown}."
             fix = "Define the function once, outside the call: JAX compares functions by identity."
         case CauseKind.STATIC_IDENTITY:
             text = (
-                f"The static argument {path} is a different object: {change}. `{d.type}` defines "
+                f"The static argument {path} is a different object: {shown}. `{d.type}` defines "
                 "no `__eq__`, so each object is a new value."
             )
             fix = "Create the object once, and pass the same one in every call."
