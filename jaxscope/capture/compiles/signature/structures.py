@@ -91,17 +91,14 @@ def _walk(value: Any, path: str, found: Description) -> None:
             found.field(one, prefix + at)
         return
     found.node(kind, path)
-    children = [child for _, child in pairs]
     if kind is not dict and static is not None:
-        for at, one in _static_fields(value, kind, static, children):
+        for at, one in _static_fields(value, kind, static):
             found.field(one, path + at)
     for keys, child in pairs:
         _walk(child, path + jax.tree_util.keystr(keys), found)
 
 
-def _static_fields(
-    value: Any, kind: type, static: Any, children: list[Any]
-) -> list[tuple[str, Any]]:
+def _static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
     """Static fields of one container, by the names of its attributes.
 
     A name is given only to the very object that the attribute holds.
