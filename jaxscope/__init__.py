@@ -1,7 +1,8 @@
 """See what JAX does with your code, inside the notebook.
 
 `%load_ext jaxscope` gives the magics; everything they do is a function here. Importing this module
-loads the standard library only: jax and the rest are imported when they are first needed.
+loads the standard library only: jax and the rest are imported when they are first needed. Once jax
+is there, compilations are observed, so that a later log can compare with them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jaxscope import background
 from jaxscope.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -71,11 +73,15 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
 
 
+background.start()
+
+
 def load_ipython_extension(ipython: Any) -> None:
     """`%load_ext jaxscope`: register the magics; neither imports jax nor starts a backend."""
     from jaxscope.magics import load as register
 
     register(ipython)
+    background.stop()  # from now on the session listens
 
 
 def unload_ipython_extension(ipython: Any) -> None:

@@ -70,7 +70,7 @@ class _Measurement:
         rows: dict[int, list[ComparisonRow]] = {}
         order = list(range(len(sizes)))
         random.Random(plan.seed).shuffle(order)
-        with Listener() as listener, Alarm() as alarm:
+        with Listener.shared() as listener, Alarm() as alarm:
             for done, index in enumerate(order):
                 if not self.stopped and time.perf_counter() > self._deadline():
                     self.stopped = (

@@ -79,7 +79,7 @@ _BRIEF = {
     CauseKind.REDEFINED: "{} was redefined",
     CauseKind.FUNCTION_COLLECTED: "{} was garbage-collected",
     CauseKind.CACHE_CLEARED: "JAX's caches were cleared",
-    CauseKind.EAGER_OP: "{} ran eagerly for the first time",
+    CauseKind.EAGER_OP: "{} ran eagerly",
     CauseKind.EAGER_BODY: "{} is a new function",
 }
 

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
 
+from jaxscope import background
+
 if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog
+
+# The plugin is there for every test of everybody: it observes nothing that is not asked for.
+background.stop()
 
 MARKER = "jaxscope"
 _OPTION = "--jaxscope-compiles"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jaxscope.analysis.compiles.causes.text import PLACE_IT
+from jaxscope.analysis.compiles.causes.no_difference import PLACE_IT
 from jaxscope.analysis.compiles.series import ValueSeries, describe, listed
 from jaxscope.model import CauseKind, Compile, CompileKind
 from jaxscope.model.compile_log import Storm
@@ -19,7 +19,10 @@ _MANY = 8
 
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
 _WITH_VALUES = _SHAPES | {CauseKind.STATIC_VALUE, CauseKind.STRUCTURE}
-_JIT_IT = "Put the line into a function under `jax.jit`, so that it compiles as one program."
+_JIT_IT = (
+    "Put the line into a function under `jax.jit`, so that it compiles as one program, unless "
+    "its sizes depend on values."
+)
 _KEEP_SIZE = (
     "Keep the array at its final size and mask the unfilled part, or move the loop into `lax.scan` "
     "or `lax.fori_loop`."
@@ -172,7 +175,10 @@ def _function(group: Sequence[Compile]) -> tuple[str, str]:
         return pattern or f"`{name}` {len(group)} times", fix or _last(group, "fix")
     path, found = series
     arguments = [_split(argument) for compile in group for argument in compile.signature]
-    static = any(name == path and is_static for name, _, is_static in arguments)
+    root = re.split(r"[.\[]", path)[0]
+    static = any(name == root and is_static for name, _, is_static in arguments)
+    if kind is CauseKind.STATIC_VALUE and root in [name for name, _, s in arguments if not s]:
+        return found.text, _last(group, "fix")  # a static field of a traced argument
     if kind is CauseKind.STATIC_VALUE or (kind is None and static):
         return found.text, _STATIC.format(path)
     return found.text, (_GROWING if found.regular else _SHAPE).format(path)

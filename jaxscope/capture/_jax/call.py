@@ -51,6 +51,8 @@ class JaxCall:
     """All of it could be read. Else a difference to an earlier call may be in what is missing."""
     given: tuple[tuple[Any, ...], dict[str, Any]] | None = None
     """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
+    declared: inspect.Signature | None = None
+    """The parameters of `fun`, where it is not the function that JAX jits."""
 
     @property
     def is_eager(self) -> bool:
@@ -59,7 +61,7 @@ class JaxCall:
     @property
     def signature(self) -> inspect.Signature | None:
         """The parameters that the function declares, where JAX has looked them up."""
-        return getattr(self.info, "fun_signature", None)
+        return self.declared or getattr(self.info, "fun_signature", None)
 
 
 def jax_call() -> JaxCall:

@@ -13,10 +13,11 @@ from typing import Any
 class EarlierTrace:
     """A trace that JAX holds of a function."""
 
-    leaves: tuple[tuple[str, Any], ...]
-    """Names of the flat arguments with their abstract values."""
-    statics: tuple[tuple[int | str, Any], ...] = ()
-    """Static arguments by position or keyword."""
+    args: tuple[Any, ...]
+    """The arguments as they were passed, with abstract values in place of arrays."""
+    kwargs: dict[str, Any]
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
     context: Any = None
     """The `trace_context` at that time."""
 
@@ -24,61 +25,45 @@ class EarlierTrace:
 def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
     """Traces of a function that JAX holds, oldest first.
 
-    Keys of the cache of `trace_misses`, jax 0.9 and later; empty on older versions.
+    Keys of the cache of `trace_misses`, seen on jax 0.10; empty on older versions. A key that
+    cannot be read is left out.
     """
     cache = _trace_cache()
-    found: list[EarlierTrace] = []
-    for key in cache.cache_keys() if cache is not None else ():
-        if key[0]() is not fun:
-            continue
-        inputs, information = key[2][0], key[2][1]
-        avals = _flat_avals(inputs)
-        names = getattr(information, "arg_names", None) or ()
-        if len(names) == len(avals):
-            leaves = tuple(zip(map(str, names), avals, strict=True))
-            found.append(EarlierTrace(leaves, _static_inputs(inputs), key[1]))
-    return tuple(found)
+    keys = cache.cache_keys() if cache is not None else ()
+    found = [_earlier_trace(key) for key in keys if key[0]() is fun]
+    return tuple([one for one in found if one is not None])
+
+
+def _earlier_trace(key: Any) -> EarlierTrace | None:
+    """The tree of a key holds the arguments with `Static` around the static ones."""
+    import jax
+
+    try:
+        args, kwargs = jax.tree_util.tree_unflatten(key[2][0].tree, key[2][0].vals)
+        kwargs = dict(kwargs)
+    except Exception:  # another version of JAX, or the user's own unflattening
+        return None
+    return EarlierTrace(
+        tuple([_plain(one) for one in args]),
+        {name: _plain(one) for name, one in kwargs.items()},
+        tuple([i for i, one in enumerate(args) if _is_static(one)]),
+        tuple([name for name, one in kwargs.items() if _is_static(one)]),
+        key[1],
+    )
+
+
+def _is_static(value: Any) -> bool:
+    return type(value).__name__ == "Static" and hasattr(value, "val")
+
+
+def _plain(value: Any) -> Any:
+    return value.val if _is_static(value) else value
 
 
 def _trace_cache() -> Any:
     from jax._src.interpreters import partial_eval
 
     return getattr(partial_eval, "trace_to_jaxpr", None)
-
-
-def _static_inputs(inputs: Any) -> tuple[tuple[int | str, Any], ...]:
-    """`Static` wrappers among the arguments; jax 0.12 has them in `elts`, 0.10 in the tree."""
-    import jax
-
-    try:
-        elements = getattr(inputs, "elts", None)
-        args, kwargs = elements or jax.tree_util.tree_unflatten(inputs.tree, inputs.vals)
-        keys = getattr(kwargs, "keys", ())
-        pairs = kwargs.items() if callable(keys) else zip(keys, kwargs._vals, strict=True)
-        named = [*enumerate(getattr(args, "elts", args)), *pairs]
-    except (AttributeError, TypeError, ValueError):
-        return ()
-    return tuple([(name, v.val) for name, v in named if type(v).__name__ in _STATIC])
-
-
-_STATIC = ("Static", "FTStatic")
-
-
-def _flat_avals(value: Any) -> list[Any]:
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return [value]
-    if type(value).__name__ in _STATIC:
-        return []
-    if hasattr(value, "vals"):
-        value = value.vals
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, (tuple, list)):
-        try:
-            value = list(value)
-        except TypeError:
-            return []
-    return [aval for item in value for aval in _flat_avals(item)]
 
 
 def is_argument(tracer: Any) -> bool:
@@ -109,6 +94,10 @@ class TracedFunctions:
         """Number of traces of this function."""
         reference, count = self._found.get(id(fun), (None, 0))
         return count if reference is not None and reference() is fun else 0
+
+    def alive(self) -> list[Any]:
+        """The functions themselves, as far as they are still there."""
+        return [fun for reference, _ in self._found.values() if (fun := reference()) is not None]
 
 
 def traced_functions() -> TracedFunctions | None:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 from jaxscope import words
-from jaxscope.capture import _jax
 from jaxscope.capture.compile_log.log import build_log, caveats
 from jaxscope.capture.compile_log.slow_calls import SlowPath, sentence
 from jaxscope.capture.compiles import guards
@@ -45,7 +44,7 @@ class Watch:
     def begin(self) -> None:
         """Listen, with the registered listener if there is one: it has the earlier compilations."""
         try:
-            listener = _jax.monitors(Listener) or Listener()
+            listener = Listener.shared()
             self._listener = listener.__enter__()
             self._since, self._losses = listener.count, listener.losses
             if self._guards:

@@ -7,22 +7,24 @@ first request, from what is still kept.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from jaxscope import words
 from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, EarlierCompile, Explained, explain
-from jaxscope.analysis.compiles.causes.signature import CallSignature
-from jaxscope.analysis.compiles.causes.text import (
+from jaxscope.analysis.compiles.causes.no_difference import (
     eager_op,
     first_call,
     sharded_for_devices,
     unknown,
 )
+from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.capture.compiles.signature.earlier_traces import flat_call
+from jaxscope.capture.compiles.signature.earlier_traces import bare_call
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.source import Frame, Source, Span
 
@@ -39,6 +41,22 @@ class History:
         self._families: dict[Key, deque[int]] = {}
         self._lock = threading.RLock()
         self.count = 0
+        self.listening_since = 0.0
+        """Seconds since the epoch."""
+        self.from_start = False
+        """Nothing can have been compiled before: what is not here was not compiled."""
+
+    def begin(self, *, from_start: bool) -> None:
+        """The listener begins, or begins again after a gap."""
+        self.from_start = from_start
+        self.listening_since = time.time()
+
+    @property
+    def _since(self) -> str:
+        """The time from which on compilations are known; empty where all are."""
+        if self.from_start:
+            return ""
+        return time.strftime("%H:%M:%S", time.localtime(self.listening_since))
 
     def add(self, raw: RawCompile) -> None:
         """Number a compilation that begins."""
@@ -123,7 +141,7 @@ class History:
             if earlier:
                 return explain(signature, earlier)
         if raw.kind is CompileKind.EAGER or signature.eager:
-            return Explained((eager_op(signature.function.name),))
+            return Explained((eager_op(signature.function.name, since=self._since),))
         if raw.before:
             return self._with_before(raw, signature)
         return Explained((self._first(raw, signature),))
@@ -154,7 +172,7 @@ class History:
         )
         if before or raw.kind not in (CompileKind.JIT, CompileKind.NESTED):
             return unknown(raw.fun_name, "this version of JAX does not show the call's arguments")
-        return first_call(raw.fun_name, sure=False)
+        return first_call(raw.fun_name, since=self._since)
 
     def _first(self, raw: RawCompile, signature: CallSignature) -> Cause:
         note = ""
@@ -163,9 +181,7 @@ class History:
                 note = f"Compilation {one.number} of the same function failed with {one.error}."
             elif one.traced and not one.compiled:
                 note = "It was traced before, but not compiled."
-        return first_call(
-            raw.fun_name, sure=raw.traced_before is False, under=signature.transform, note=note
-        )
+        return first_call(raw.fun_name, since=self._since, under=signature.transform, note=note)
 
     def _same_function(self, raw: RawCompile, signature: CallSignature) -> Iterator[RawCompile]:
         known = signature.function
@@ -179,20 +195,18 @@ class History:
                 yield one
 
     def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:
-        """Compare with traces from before the listener began: shapes and dtypes are known."""
-        flat = flat_call(signature)
-        if not any(one.statics for one in raw.before):  # this JAX does not show them
-            flat = replace(flat, statics=())
-        found = explain(flat, [EarlierCompile(0, one) for one in raw.before])
+        """Compare with traces from before the listener began."""
+        found = explain(bare_call(signature), [EarlierCompile(0, one) for one in raw.before])
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
         if not causes and any(one.traced for one in self._same_function(raw, signature)):
             return Explained((self._first(raw, signature),))
         if not causes:
+            since = f"before jaxscope started listening at {self._since}" if self._since else ""
             why = (
-                "JAX traced it with equal shapes and dtypes before jaxscope was listening. The "
-                "placement of an argument, a jit option or a config setting differs"
+                f"JAX had traced the same call {since}, but does not show its placement, its jit "
+                "options and whether its program was dropped"
             )
-            causes = [unknown(raw.fun_name, why)]
+            causes = [unknown(raw.fun_name, why + _candidates(signature))]
         return Explained(tuple(causes))
 
     def _snapshot(self) -> tuple[RawCompile, ...]:
@@ -247,7 +261,7 @@ def _families(raw: RawCompile) -> Sequence[Key]:
         keys.append(("object", known.object_id, way))
     if known.code_id:
         keys.append(("code", known.code_id, known.wrappers, way))
-    if known.is_lambda:
+    if known.is_lambda and known.code_id:
         keys.append(("text", known.code_hash, known.wrappers, known.file, known.line, way))
         keys.append(("text", known.code_hash, known.wrappers, known.module, way))
     elif known.object_id or known.code_id:
@@ -255,6 +269,19 @@ def _families(raw: RawCompile) -> Sequence[Key]:
     elif not keys:
         keys.append(("bare name", known.name, raw.place, way))
     return keys
+
+
+def _candidates(signature: CallSignature) -> str:
+    """Parts of a call that JAX does not show of the earlier one, where they are not the default."""
+    committed = [
+        f"`{argument.name}{path}` is committed to {leaf.place}"
+        for argument in signature.arguments
+        for path, leaf in zip(argument.structure.paths, argument.leaves, strict=False)
+        if leaf.committed
+    ]
+    options = [f"`{name}` is {text}" for name, text in signature.options]
+    found = [*committed[:1], *options]
+    return f"; now {words.listed(found)}" if found else ""
 
 
 def _first_argument(signature: CallSignature) -> str:

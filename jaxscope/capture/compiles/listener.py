@@ -94,6 +94,11 @@ class Listener:
             if self._held == 0:
                 self._unregister()
 
+    @classmethod
+    def shared(cls) -> Listener:
+        """The listener that is registered, with what it observed so far; else a new one."""
+        return _jax.monitors(cls) or cls()
+
     @property
     def listening(self) -> bool:
         """Whether it is entered at least once."""

@@ -132,7 +132,7 @@ class OpenCompiles:
         self.history = History()
         self.programs = LivePrograms(_PROGRAMS)
         self.reader = SignatureReader()
-        self._earlier = EarlierTraces(self.reader.ids)
+        self._earlier = EarlierTraces(self.reader)
         self.here = _ThreadState()
         """The state of each thread."""
         # Ahead of time, one thread may lower what another compiles: these were lowered last.
@@ -147,6 +147,8 @@ class OpenCompiles:
 
     def start(self) -> None:
         """Note which functions JAX traced before, so that they are not reported as first calls."""
+        used = self._attempt(_jax.backends_started)
+        self.history.begin(from_start=used is False and not self.history.count)
         self._attempt(self._earlier.snapshot)
 
     def begin(self, stage: CompileStage, event_name: str) -> None:

@@ -84,7 +84,7 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
     """
     if _jax.is_tracing():
         raise inside_trace()
-    with Listener() as listener:
+    with Listener.shared() as listener:
         context = RunContext({}, listener, PeakCache(), cell_names.cell_name)
         _wait(settings, context)
         asked = FunctionCall(function, args, kwargs)

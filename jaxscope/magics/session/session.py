@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jaxscope import background
 from jaxscope.jax_import import on_arrival
 from jaxscope.magics.session.cell_history import CellHistory
 from jaxscope.results.report import Report, keep_latest
@@ -44,6 +45,8 @@ class Session:
         self._hooks: tuple[Callable[[RawCompile], None], ...] = ()
         # A cell that imports jax and compiles at once is observed from its first compilation on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
+        if background.listening():  # what it observed is the session's from now on
+            self.listen_if_jax_is_there()
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
         self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
@@ -74,11 +77,12 @@ class Session:
     def _listen(self) -> Listener:
         from jaxscope.capture.compiles.listener import Listener
 
-        listener = self._stack.enter_context(Listener())
+        listener = self._stack.enter_context(Listener.shared())
+        self._stack.callback(setattr, listener, "places", listener.places)
         listener.places = self.cells
         self._listener = listener
         self._stack.enter_context(listener.notifying(self._notify))
-        self.listening_since = datetime.datetime.now()
+        self.listening_since = datetime.datetime.fromtimestamp(listener.history.listening_since)
         return listener
 
     def _installed(self) -> Listener:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxscope.analysis.compiles.causes.text import PLACE_IT, sharded_for_devices
+from jaxscope.analysis.compiles.causes.no_difference import PLACE_IT, sharded_for_devices
 from jaxscope.analysis.compiles.series import describe, listed, numbers
 from jaxscope.analysis.compiles.storms import LEAST, avoidable, storms
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
@@ -117,7 +117,8 @@ def test_different_operations_of_one_line_should_be_jitted() -> None:
     (storm,) = storms([eager(name, cause(CauseKind.EAGER_OP, path="")) for name in names])
     assert storm.pattern == "6 different operations (sub, _mean, … log)"
     assert storm.fix == (
-        "Put the line into a function under `jax.jit`, so that it compiles as one program."
+        "Put the line into a function under `jax.jit`, so that it compiles as one program, unless "
+        "its sizes depend on values."
     )
 
 
@@ -131,7 +132,8 @@ def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
     (storm,) = storms(made)
     assert storm.pattern.startswith("`shape` has 3 different values (tuple(256, 64)")
     assert storm.fix == (
-        "Put the line into a function under `jax.jit`, so that it compiles as one program."
+        "Put the line into a function under `jax.jit`, so that it compiles as one program, unless "
+        "its sizes depend on values."
     )
 
 

@@ -163,7 +163,7 @@ def learning_rate_as_static():
     f(ones(4), lr=0.05)
 
 
-@case((K.STATIC_VALUE, "config"), says="Config(depth=2) → Config(depth=3)")
+@case((K.STATIC_VALUE, "config.depth"), says="`config.depth` changed: 2 → 3.")
 def static_dataclass():
     @dataclasses.dataclass(frozen=True)
     class Config:
@@ -268,7 +268,7 @@ def pytree_key_gone():
     f({"a": ones(2)})
 
 
-@case((K.STRUCTURE, "x"), says="(treedef) of `x` changed: [*, *] → (*, *).")
+@case((K.STRUCTURE, "x"), says="(treedef) of `x` changed: list → tuple.")
 def pytree_list_and_tuple():
     f = jax.jit(lambda x: x[0])
     f([ones(2), ones(2)])
@@ -284,7 +284,7 @@ def pytree_none_and_array():
     f(ones(2))
 
 
-@case((K.STRUCTURE, "state['mu']"), says="`state['mu']` was added")
+@case((K.STRUCTURE, "state['mu']"), says="`state['mu']` changed: None → f32[2]")
 def pytree_none_inside():
     f = jax.jit(lambda state: 1 if state["mu"] is None else 2)
     f({"mu": None})
@@ -312,7 +312,7 @@ jax.tree_util.register_pytree_with_keys(
 )
 
 
-@case((K.STRUCTURE, "p"), says="Point")
+@case((K.STATIC_VALUE, "p.tag"), says="The static field `p.tag` changed: 'a' → 'b'.")
 def pytree_static_field():
     f = jax.jit(lambda p: p.x)
     f(Point(ones(2), "a"))
@@ -778,14 +778,14 @@ def vmap_of_another_size():
     jax.vmap(f)(ones(5, 4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` was compiled under vmap for the first time")
+@case((K.FIRST_CALL, ""), says="first compilation of `f` under vmap since")
 def vmap_of_a_function_that_is_new():
     """Since jax 0.9 the function has been traced when its lowering is the first that is heard."""
     yield
     jax.vmap(fresh())(ones(3, 4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` was compiled under jvp for the first time")
+@case((K.FIRST_CALL, ""), says="first compilation of `f` under jvp since")
 def jvp_of_a_function_that_is_new():
     yield
     jax.jvp(fresh(), (ones(4),), (ones(4),))
@@ -808,7 +808,7 @@ def after_it_was_compiled_inside_another():
     f(ones(4))
 
 
-@case((K.FIRST_CALL, ""), says="`f` was compiled under vmap for the first time")
+@case((K.FIRST_CALL, ""), says="first compilation of `f` under vmap since")
 def vmap_after_the_plain_function():
     f = fresh()
     f(ones(3, 4))
@@ -834,7 +834,7 @@ def eager_operations_under_a_gradient():
     jax.grad(loss)(ones(4))
 
 
-@case((K.FIRST_CALL, ""), says="under vmap∘grad for the first time")
+@case((K.FIRST_CALL, ""), says="under vmap∘grad since jaxscope started listening at")
 def vmap_of_a_gradient():
     f = jax.jit(lambda x: (x * x).sum())
     f(ones(3))

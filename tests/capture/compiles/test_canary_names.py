@@ -146,6 +146,7 @@ def without(name: str) -> Iterator[None]:
 
 def said() -> tuple[list[list[CauseKind]], tuple[str, ...], dict[str, str]]:
     """The causes of seven compilations, the notes, and a program's stages with their reasons."""
+    jax.clear_caches()  # of the functions of the same code that were there before
     x = np.ones((3, 4), np.float32)
 
     def f(v: Any, k: int = 1) -> Any:

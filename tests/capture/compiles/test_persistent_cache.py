@@ -33,7 +33,7 @@ else:
     def f(x): return x - 4
 if how == "options":
     options = {"compiler_options": {"xla_cpu_enable_fast_math": True}}
-with Listener() as listener, collecting(listener) as run:
+with Listener.shared() as listener, collecting(listener) as run:
     jax.jit(f, **options)(np.ones(3, np.float32))
 (made,) = run.compiles()
 print(json.dumps([made.persistent, made.persistent_why, listener.notes]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes import parts
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.signature import (
     ArgumentLeaf,
@@ -17,6 +19,9 @@ from jaxscope.analysis.compiles.causes.signature import (
 from jaxscope.model import CauseKind
 
 _LEFT_OUT = "left out"
+_NONE = "None"
+KEY = "key<"
+"""Beginning of the dtype of a new-style random key."""
 _Value = TracedArgument | StaticArgument
 
 
@@ -37,11 +42,7 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
             )
         if isinstance(before, StaticArgument) and isinstance(now, StaticArgument):
             if (before.token, before.type) != (now.token, now.type):
-                texts = (name, before.text, now.text)
-                if before.identity and now.identity and before.type == now.type:
-                    yield diff.StaticIdentityChange(*texts, type=now.type)
-                else:
-                    yield diff.StaticValueChange(*texts)
+                yield from parts.in_static(before, now)
         elif isinstance(before, TracedArgument) and isinstance(now, TracedArgument):
             yield from _traced(before, now)
         else:
@@ -71,7 +72,7 @@ def _traced(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]
             if x is not y and x != y:
                 yield from _leaf(now.name + path, x, y)
         return
-    yield _structure(before, now)
+    yield from _structure(before, now)
     old = dict(zip(before.structure.paths, before.leaves, strict=False))
     for path, y in zip(now.structure.paths, now.leaves, strict=False):
         x = old.get(path)
@@ -79,44 +80,62 @@ def _traced(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]
             yield from _leaf(now.name + path, x, y)
 
 
-def _structure(before: TracedArgument, now: TracedArgument) -> Difference:
-    old, new = before.structure.paths, now.structure.paths
-    gone = [path for path in old if path not in set(new)]
-    come = [path for path in new if path not in set(old)]
-    leaves, bare = len(gone) + len(come), "" in (*old, *new)
-    if not bare and bool(come) != bool(gone):
-        states, change = (
-            (("absent", "present"), "added") if come else (("present", "absent"), "removed")
-        )
-        return diff.StructureChange(
-            now.name + (come or gone)[0], *states, leaves - 1, change=change, leaves=leaves
-        )
-    was, is_now = (summary(a) if a.is_bare else a.structure.text for a in (before, now))
-    texts = _around_change(was, is_now)
-    return diff.StructureChange(now.name, *texts, change="container", leaves=leaves)
+def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]:
+    was, is_now = before.structure, now.structure
+    gone = [path for path in was.paths if path not in set(is_now.paths)]
+    come = [path for path in is_now.paths if path not in set(was.paths)]
+    empty = {part.path for part in (*was.parts, *is_now.parts) if part.text == _NONE}
+    if "" not in (*was.paths, *is_now.paths):
+        filled = [path for path in (*come, *gone) if path in empty]
+        if filled and len(filled) == len(come) + len(gone):
+            for path in filled:
+                texts = (
+                    (_NONE, _leaf_text(now, path))
+                    if path in come
+                    else (_leaf_text(before, path), _NONE)
+                )
+                yield diff.StructureChange(now.name + path, *texts, change="container", leaves=1)
+            return
+        if bool(come) != bool(gone):
+            states, change = (
+                (("absent", "present"), "added") if come else (("present", "absent"), "removed")
+            )
+            first, leaves = (come or gone)[0], len(gone) + len(come)
+            yield diff.StructureChange(
+                now.name + first, *states, leaves - 1, change=change, leaves=leaves
+            )
+            return
+    leaves = len(gone) + len(come)
+    found = parts.in_treedef(now.name, was.parts, is_now.parts)
+    yield from found
+    if not found:
+        texts = [summary(a) if a.is_bare else a.structure.text for a in (before, now)]
+        cut = parts.around_change(*texts)
+        yield diff.StructureChange(now.name, *cut, change="container", leaves=leaves)
 
 
-def _around_change(a: str, b: str, limit: int = 70) -> tuple[str, str]:
-    """Two texts cut to where they differ."""
-    if max(len(a), len(b)) <= limit:
-        return a, b
-    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
-    start = max(start - 10, 0)
-
-    def cut(text: str) -> str:
-        end = "…" if len(text) > start + limit else ""
-        return f"{'…' if start else ''}{text[start : start + limit]}{end}"
-
-    return cut(a), cut(b)
+def _leaf_text(argument: TracedArgument, path: str) -> str:
+    pairs = zip(argument.structure.paths, argument.leaves, strict=False)
+    return next((leaf.text for at, leaf in pairs if at == path), "")
 
 
 def _leaf(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
+    if x.dtype != y.dtype and KEY in x.dtype + y.dtype:
+        # An old key has a dimension that a new one hides in its dtype.
+        yield diff.DtypeChange(path, x.text, y.text, cast="")
+        yield from _placed(path, x, y)
+        return
     if len(x.shape) != len(y.shape):
-        yield diff.PlainChange(path, x.text, y.text, kind=CauseKind.RANK)
+        shapes = (x.shape, y.shape)
+        yield diff.RankChange(path, x.text, y.text, shapes=shapes)
     elif x.shape != y.shape:
         pairs = enumerate(zip(x.shape, y.shape, strict=True))
         yield diff.ShapeChange(
-            path, x.text, y.text, axes=tuple([i for i, (p, q) in pairs if p != q])
+            path,
+            x.text,
+            y.text,
+            axes=tuple([i for i, (p, q) in pairs if p != q]),
+            order=_order(x.shape, y.shape),
         )
     if x.dtype != y.dtype:
         yield _dtype(path, x, y)
@@ -131,9 +150,39 @@ def _dtype(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Difference:
         return diff.ScalarTypeChange(path, _held(x), _held(y), dtypes=(x.dtype, y.dtype))
     if python in (x.holder, y.holder):
         before, after = f"{x.text} ({x.held})", f"{y.text} ({y.held})"
-        cast = x.dtype if y.holder is python else y.dtype
-        return diff.DtypeChange(path, before, after, cast=cast)
-    return diff.DtypeChange(path, x.text, y.text, cast=x.dtype)
+        return diff.DtypeChange(path, before, after, cast=wider(x.dtype, y.dtype))
+    return diff.DtypeChange(path, x.text, y.text, cast=wider(x.dtype, y.dtype))
+
+
+def _order(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of `after` in the order that gives the sizes of `before`; empty if none does."""
+    if len(before) < 2 or sorted(before) != sorted(after):
+        return ()
+    left = list(enumerate(after))
+    found: list[int] = []
+    for size in before:
+        axis = next((i, n) for i, n in left if n == size)
+        left.remove(axis)
+        found.append(axis[0])
+    return tuple(found)
+
+
+_DTYPE = re.compile(r"(bool|bf|[a-z]+)(\d*)")
+_KINDS_OF_DTYPE = ("bool", "u", "i", "bf", "f", "c")
+
+
+def wider(a: str, b: str) -> str:
+    """The dtype of the two that holds the values of both, as far as one does."""
+
+    def width(dtype: str) -> tuple[int, int]:
+        found = _DTYPE.fullmatch(dtype)
+        if found is None or found[1] not in _KINDS_OF_DTYPE:
+            return -1, 0
+        # bfloat16 has the range of float32: of 16 bits, it goes first.
+        kind = "f" if found[1] == "bf" else found[1]
+        return _KINDS_OF_DTYPE.index(kind), int(found[2] or 1)
+
+    return max(a, b, key=width)
 
 
 def _held(leaf: ArgumentLeaf) -> str:

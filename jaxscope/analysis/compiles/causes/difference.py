@@ -29,8 +29,8 @@ class _Changed:
 
 PlainKind = Literal[
     CauseKind.FUNCTION_COLLECTED, CauseKind.CLOSURE, CauseKind.CONTEXT, CauseKind.CALL_STYLE,
-    CauseKind.EAGER_BODY, CauseKind.VMAP_SIZE, CauseKind.RANK, CauseKind.SHARDING,
-    CauseKind.DEVICE, CauseKind.LAYOUT, CauseKind.DONATION, CauseKind.COMPILER_OPTION,
+    CauseKind.EAGER_BODY, CauseKind.VMAP_SIZE, CauseKind.SHARDING, CauseKind.DEVICE,
+    CauseKind.LAYOUT, CauseKind.DONATION, CauseKind.COMPILER_OPTION,
     CauseKind.CACHE_CLEARED,
 ]  # fmt: skip
 
@@ -44,10 +44,6 @@ class PlainChange(_Changed):
     """
 
     kind: PlainKind
-
-    @property
-    def distance(self) -> int:
-        return 2 if self.kind is CauseKind.RANK else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +70,21 @@ class StaticIdentityChange(_Changed):
 
     kind: ClassVar[Literal[CauseKind.STATIC_IDENTITY]] = CauseKind.STATIC_IDENTITY
     type: str
+    field: str = ""
+    """The static field or argument that it is a part of; empty for the whole argument."""
+    own: bool = True
+    """The type is the user's, who may change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticValueChange(_Changed):
-    """A static argument, or a constant of a cell that is one program."""
+    """A static argument or a part of it, a static field, or a constant of a cell that is one
+    program."""
 
     kind: ClassVar[Literal[CauseKind.STATIC_VALUE]] = CauseKind.STATIC_VALUE
-    of_cell: bool = False
+    of: Literal["argument", "field", "leaf", "cell"] = "argument"
+    field: str = ""
+    """The static field of a treedef that it is a part of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +92,9 @@ class StructureChange(_Changed):
     """The pytree structure of one argument, or which arguments there are."""
 
     kind: ClassVar[Literal[CauseKind.STRUCTURE]] = CauseKind.STRUCTURE
-    change: Literal["added", "removed", "argument", "container"]
-    """Leaves only added, only removed, an argument passed or left out, or a different container."""
+    change: Literal["added", "removed", "argument", "container", "class", "length"]
+    """Leaves only added, only removed, an argument passed or left out, a different container, a
+    class that was defined again, or a different number of entries."""
     leaves: int = 0
     """Number of leaves that were added or removed."""
 
@@ -109,9 +113,21 @@ class EagerArgumentsChange(_Changed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankChange(_Changed):
+    kind: ClassVar[Literal[CauseKind.RANK]] = CauseKind.RANK
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+    @property
+    def distance(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeChange(_Changed):
     kind: ClassVar[Literal[CauseKind.SHAPE]] = CauseKind.SHAPE
     axes: tuple[int, ...]
+    order: tuple[int, ...] = ()
+    """Axes of the new shape that give the sizes of the earlier one; empty if none do."""
 
     @property
     def distance(self) -> int:
@@ -130,7 +146,7 @@ class ScalarTypeChange(_Changed):
 class DtypeChange(_Changed):
     kind: ClassVar[Literal[CauseKind.DTYPE]] = CauseKind.DTYPE
     cast: str
-    """The dtype to convert to."""
+    """The dtype to convert to; empty for random keys, which cannot be converted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +174,8 @@ class JitOptionChange(_Changed):
 
 Difference = (
     PlainChange | NewFunction | Redefinition | StaticIdentityChange | StaticValueChange |
-    StructureChange | EagerArgumentsChange | ShapeChange | ScalarTypeChange | DtypeChange |
-    WeakTypeChange | CommitChange | JitOptionChange
+    StructureChange | EagerArgumentsChange | RankChange | ShapeChange | ScalarTypeChange |
+    DtypeChange | WeakTypeChange | CommitChange | JitOptionChange
 )  # fmt: skip
 """Every kind of difference, for the type checker: `text.worded` has a sentence for each."""
 

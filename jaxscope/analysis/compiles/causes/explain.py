@@ -8,8 +8,10 @@ from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes import settings
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
+from jaxscope.analysis.compiles.causes.no_difference import unknown
+from jaxscope.analysis.compiles.causes.parts import unread
 from jaxscope.analysis.compiles.causes.signature import CallSignature
-from jaxscope.analysis.compiles.causes.text import unknown, worded
+from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import Cause, CauseKind
 
 NEAREST_OF = 64
@@ -63,6 +65,9 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
         ]
     if not found and signature.function.cell_id:
         found = [diff.Redefinition("", code="same", of_cell=True)]
+    if not found and not _all_read(signature):
+        why = "a static value is too large for jaxscope to compare all of it"
+        return Explained((unknown(signature.function.name, why),), one.serial)
     if not found:
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
     causes = [worded(d, signature, one.serial) for d in found]
@@ -70,6 +75,12 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
         # New code must be compiled, however it is called: the other causes need no fix.
         causes = [replace(cause, fix="") for cause in causes]
     return Explained(tuple(causes), one.serial)
+
+
+def _all_read(call: CallSignature) -> bool:
+    """Whether equal signatures prove equal calls."""
+    static = [one.parts for one in call.statics if not one.identity]
+    return not any(unread(one) for one in [*static, *[a.structure.parts for a in call.arguments]])
 
 
 def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes import parts
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.signature import CallSignature, JittedFunction
+from jaxscope.analysis.compiles.causes.signature import CallSignature, CapturedValue, JittedFunction
 from jaxscope.model import CauseKind
 
 MESH = "mesh"
@@ -93,8 +94,8 @@ def functions(
         # differs.
         if a.code_hash != b.code_hash:
             yield diff.Redefinition("", code="edited", of_cell=True)
-        for name, before, after in _recaptured(a, b):
-            yield diff.StaticValueChange(name, before, after, of_cell=True)
+        for before, now in _recaptured(a, b):
+            yield diff.StaticValueChange(now.name, before.text, now.text, of="cell")
         return
     place = at(b.file, b.line)
     if a.code_id != b.code_id or not b.code_id:
@@ -104,13 +105,15 @@ def functions(
         yield diff.PlainChange(b.name, "", place, kind=CauseKind.FUNCTION_COLLECTED)
     else:
         yield diff.NewFunction(b.name, "", place, wrappers=b.wrappers)
-    for name, before, after in _recaptured(a, b):
-        yield diff.PlainChange(name, before, after, kind=CauseKind.CLOSURE)
+    for before, now in _recaptured(a, b):
+        yield parts.in_captured(before, now)
 
 
-def _recaptured(a: JittedFunction, b: JittedFunction) -> Iterator[tuple[str, str, str]]:
+def _recaptured(
+    a: JittedFunction, b: JittedFunction
+) -> Iterator[tuple[CapturedValue, CapturedValue]]:
     old = {value.name: value for value in a.captured}
     for now in b.captured:
         before = old.get(now.name)
         if before is not None and before.token != now.token:
-            yield now.name, before.text, now.text
+            yield before, now

@@ -58,6 +58,36 @@ class ArgumentLeaf:
         return self.type if self.holder in (Holder.SCALAR, Holder.OTHER) else str(self.holder)
 
 
+class PartKind(StrEnum):
+    """Kinds of parts of a value that JAX compares."""
+
+    VALUE = "value"
+    CLASS = "class"
+    """The class of a container."""
+    LENGTH = "length"
+    FUNCTION = "function"
+    OBJECT = "object"
+    """Compared by identity."""
+    LEAF = "leaf"
+    """A leaf that a wrapper of `jax.jit` holds static, because it is not an array."""
+    UNREAD = "unread"
+    """Too deep, or one too many: it may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticPart:
+    """A part of a treedef, of a static argument or of a captured value."""
+
+    path: str
+    """Inside the value: `.rate`, `['a'][0]`; a name that a function closes over is `.name`."""
+    text: str
+    token: int
+    kind: PartKind = PartKind.VALUE
+    _: KW_ONLY
+    field: str = ""
+    """Path of the static field of a treedef that it belongs to; empty for the treedef itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Structure:
     """The pytree structure (treedef) of an argument."""
@@ -67,6 +97,8 @@ class Structure:
     """Of each leaf, inside the argument: `['w'][0]`; one empty path for a bare leaf."""
     text: str = ""
     """As JAX prints it, shortened."""
+    parts: tuple[StaticPart, ...] = ()
+    """Classes of the containers, and what their static fields hold."""
 
 
 BARE = Structure(0, ("",))
@@ -100,6 +132,9 @@ class StaticArgument:
     identity: bool = False
     """Its type defines no `__eq__`, so it equals only itself."""
     _: KW_ONLY
+    parts: tuple[StaticPart, ...] = ()
+    own: bool = True
+    """Its class is the user's, who may change it."""
     keyword: bool = False
     position: int = 0
 
@@ -111,6 +146,7 @@ class CapturedValue:
     name: str
     text: str
     token: int
+    parts: tuple[StaticPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,5 +227,7 @@ def summary(argument: TracedArgument) -> str:
         return leaf.type if leaf.holder is Holder.PYTHON else leaf.text
     if not argument.leaves and argument.structure.text == "None":
         return "None"
+    if argument.structure.parts and argument.structure.parts[0].kind is PartKind.LEAF:
+        return argument.structure.parts[0].text
     total = sum(leaf.bytes for leaf in argument.leaves)
     return f"{words.count(len(argument.leaves), 'leaf', 'leaves')}, {words.size(total)}"

@@ -3,10 +3,12 @@
 A row is a `case`, so that the type checker names a missing row and an unknown field.
 """
 
+import math
 import re
 from typing import assert_never
 
 from jaxscope import words
+from jaxscope.analysis.compiles.causes.arguments import KEY, wider
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.settings import MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature
@@ -27,7 +29,10 @@ _DTYPES = {
 
 def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     """The cause with its sentence and its fix; `nearest` is the compilation it compares with."""
-    change, name = f"{d.before} → {d.after}", signature.function.name
+    name = signature.function.name
+    same = d.before == d.after
+    change = f"now a different `{d.after}`" if same else f"{d.before} → {d.after}"
+    shown = f"`{d.after}`" if same else change
     under = signature.transform
     others = f" (and {words.count(d.others, 'other')})" if d.others else ""
     path = f"`{d.path}`{others}"
@@ -54,9 +59,12 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
             fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
         case CauseKind.NEW_FUNCTION:
+            earlier = (
+                f"compilation {nearest}" if nearest else "a function that JAX had traced before"
+            )
             text = (
-                f"{path}{here} has the code of compilation {nearest}, but is a new function "
-                f"object; {_IDENTITY}."
+                f"{path}{here} has the code of {earlier}, but is a new function object; "
+                f"{_IDENTITY}."
             )
             fix = (
                 "Define and jit it once, outside the loop or the enclosing function, and pass what "
@@ -83,6 +91,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
+            if (root := _root(d.path)) != d.path:
+                fix = f"Create `{root}` inside the jitted function, from values that are arguments."
         case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."
             fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
@@ -98,24 +108,45 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 f"Pass `{d.path}` the same way in every call: by position, by keyword, or not at "
                 "all."
             )
+        case CauseKind.STATIC_IDENTITY if d.field:
+            kind = "function " if d.type in _FUNCTIONS else ""
+            text = f"The static part {path} is a different {kind}object: {shown}."
+            fix = f"Create `{d.field}` once and reuse it: JAX compares `{d.path}` by identity."
         case CauseKind.STATIC_IDENTITY if d.type in _FUNCTIONS:
-            text = f"The static argument {path} is a different function object: {change}."
+            text = f"The static argument {path} is a different function object: {shown}."
             fix = "Define the function once, outside the call: JAX compares functions by identity."
         case CauseKind.STATIC_IDENTITY:
             text = (
-                f"The static argument {path} is a different object: {change}. `{d.type}` defines "
+                f"The static argument {path} is a different object: {shown}. `{d.type}` defines "
                 "no `__eq__`, so each object is a new value."
             )
-            fix = (
-                f"Define `__eq__` and `__hash__` on `{d.type}`, as `@dataclass(frozen=True)` does, "
-                "or create the object once."
-            )
-        case CauseKind.STATIC_VALUE if d.of_cell and d.path == TRANSFORMS:
+            fix = "Create the object once, and pass the same one in every call."
+            if d.own:
+                fix = (
+                    f"Define `__eq__` and `__hash__` on `{d.type}`, as `@dataclass(frozen=True)` "
+                    "does, or create the object once."
+                )
+        case CauseKind.STATIC_VALUE if d.of == "cell" and d.path == TRANSFORMS:
             text = (
                 f"The transforms above the cell changed: {change}. Each composition is its own "
                 "program."
             )
-        case CauseKind.STATIC_VALUE if d.of_cell:
+        case CauseKind.STATIC_VALUE if d.of == "field" and d.field != d.path:
+            text = f"The static part {path} changed: {change}."
+            fix = f"Create `{d.field or _root(d.path)}` once and reuse it, or keep to a few values."
+        case CauseKind.STATIC_VALUE if d.of == "leaf":
+            text = f"{path}, static because it is not an array, changed: {change}."
+            fix = (
+                f"Pass an array for `{d.path}`, such as `jnp.asarray({d.after})`, unless a "
+                "shape or a Python branch depends on it."
+            )
+        case CauseKind.STATIC_VALUE if d.of == "field":
+            text = f"The static field {path} changed: {change}."
+            fix = (
+                f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
+                "otherwise keep to a few values."
+            )
+        case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
             fix = f"Trace it with `-t {d.path}`, unless a shape or a Python branch depends on it."
         case CauseKind.STATIC_VALUE:
@@ -130,11 +161,20 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "removed": f"{_TREEDEF} changed: {path} was removed.",
                 "argument": f"{_TREEDEF} of the arguments changed: {path} {change}.",
                 "container": f"{_TREEDEF} of {path} changed: {change}.",
+                "class": f"{_TREEDEF} changed: {path} has a new class, also named `{d.after}`.",
+                "length": f"{_TREEDEF} changed: the length of {path} is {change}.",
             }[d.change]
             fix = (
                 "Keep the treedef fixed: the same containers, keys, lengths and static fields, and "
                 "no `None` in place of an array."
             )
+            if d.change == "class":
+                fix = f"Define the class `{d.after}` once, outside the function that uses it."
+            elif "None" in (d.before, d.after):
+                fix = (
+                    f"Pass an array for `{d.path}` in every call: in place of `None`, one that "
+                    "changes nothing, such as zeros, ones or an all-true mask."
+                )
         case CauseKind.EAGER_BODY:
             text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
             fix = (
@@ -146,18 +186,32 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             text = f"The arguments of the eager operation `{name}` changed: {what}."
             fix = "Put the surrounding code into a function under `jax.jit`."
             if _SIZES.findall(d.before) != _SIZES.findall(d.after):
-                fix += (
-                    " For growing sizes, use a fixed size with `jax.lax.dynamic_slice` or a mask, "
-                    "or use NumPy."
+                fix = (
+                    "Use one size: pad and mask, as with `jnp.where(mask, x, 0)` for `x[mask]`; or "
+                    "use NumPy for this line. Then `jax.jit` can compile it with its surroundings."
                 )
         case CauseKind.VMAP_SIZE:
             text = f"The batch size of `{name}` under {under} changed: {path} {change}."
             fix = "Use one batch size: pad the last batch, or drop it."
         case CauseKind.RANK:
             text = f"The rank of {path} changed: {change}."
+            before, after = d.shapes
+            fix = f"Pass `{d.path}` with the same dimensions and sizes in every call."
+            if math.prod(before) == math.prod(after):
+                sizes = ", ".join(map(str, before))
+                fix = (
+                    f"Pass `{d.path}` with the same dimensions in every call, for example as "
+                    f"`{_root(d.path)}.reshape({sizes or '()'})`."
+                )
+        case CauseKind.SHAPE if d.order:
+            axes = ", ".join(map(str, d.axes))
+            text = (
+                f"The shape of {path} changed: {change} (axes {axes}: the same sizes, reordered)."
+            )
+            order = ", ".join(map(str, d.order))
             fix = (
-                f"Pass `{d.path}` with the same number of dimensions in every call, for example as "
-                "`x[None]`."
+                f"Pass the axes of `{d.path}` in one order: `jnp.transpose(x, ({order}))` has the "
+                "earlier sizes."
             )
         case CauseKind.SHAPE:
             axes = f"{'axis' if len(d.axes) == 1 else 'axes'} {', '.join(map(str, d.axes))}"
@@ -169,10 +223,19 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.VALUE_KIND:
             types = change.replace("Python ", "")
             text = f"The Python scalar type of {path} changed: {types} ({' → '.join(d.dtypes)})."
+            cast = wider(*d.dtypes)
             fix = (
-                f"Pass one scalar type in every call, such as `float({d.path})`, or "
-                f"{_cast(d.dtypes[0])}."
+                f"Pass one scalar type in every call, such as `{_scalar(cast)}({d.path})`, or "
+                f"{_cast(cast)}."
             )
+        case CauseKind.DTYPE if not d.cast:
+            text = f"The type of the random key {path} changed: {change}."
+            fix = "Make every key with `jax.random.key(seed)`, none with `jax.random.PRNGKey`."
+            if KEY in d.before and KEY in d.after:
+                fix = (
+                    "Make every key with one implementation, such as "
+                    '`jax.random.key(seed, impl="threefry2x32")`.'
+                )
         case CauseKind.DTYPE:
             text = f"The dtype of {path} changed: {change}."
             fix = f"Convert `{d.path}` once, where it is created: {_cast(d.cast)}."
@@ -233,53 +296,12 @@ def _cast(dtype: str) -> str:
     return f"`jnp.asarray(value, {f'jnp.{name}' if name else 'dtype'})`"
 
 
+def _scalar(dtype: str) -> str:
+    """The Python type whose dtype it is."""
+    kinds = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+    return kinds.get(dtype[:1], "float")
+
+
 def _root(path: str) -> str:
     """`params` of `params['w'].x`."""
     return re.split(r"[\[.]", path, maxsplit=1)[0]
-
-
-def first_call(name: str, *, sure: bool, under: str = "", note: str = "") -> Cause:
-    """`sure`: JAX's own cache held nothing of it either."""
-    if under:
-        text = f"`{name}` was compiled under {under} for the first time."
-    elif sure:
-        text = f"`{name}` was compiled for the first time."
-    else:
-        text = f"This is the first compilation of `{name}` that jaxscope observed."
-    return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="")
-
-
-def eager_op(name: str) -> Cause:
-    """An operation outside any jit."""
-    text = f"The operation `{name}` ran eagerly (outside any jit) for the first time."
-    fix = (
-        "Put the surrounding code into a function under `jax.jit`, so that it compiles as one "
-        "program."
-    )
-    return Cause(CauseKind.EAGER_OP, name, "", "", text, fix=fix)
-
-
-PLACE_IT = (
-    "Pass a NumPy array, which needs no program to shard, or shard the input once beforehand: "
-    "`x = jax.device_put(x, sharding)`."
-)
-"""For the sharding of inputs: a user cannot jit it, or pad its arguments."""
-
-
-def sharded_for_devices(name: str, given: str, before: str) -> Cause:
-    """An operation of JAX's own, which shards an input over its devices; `before` is its previous
-    input, if any."""
-    text = f"JAX sharded {f'an input, {given},' if given else 'an input'} with its own `{name}`"
-    if not before:
-        return Cause(CauseKind.EAGER_OP, "", "", "", f"{text}.", fix=PLACE_IT)
-    if before == given:
-        text = f"{text}, in a different way than before."
-        return Cause(CauseKind.EAGER_SHAPE, "", "", "", text, fix=PLACE_IT)
-    text = f"{text}; the previous one was {before}."
-    return Cause(CauseKind.EAGER_SHAPE, "", before, given, text, fix=PLACE_IT)
-
-
-def unknown(name: str, why: str) -> Cause:
-    """A compilation that cannot be explained."""
-    text = f"The cause of compiling `{name}` is unknown: {why}."
-    return Cause(CauseKind.UNKNOWN, "", "", "", text, fix="")

@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import NamedSharding, SingleDeviceSharding
 
-from jaxscope.analysis.compiles.causes.signature import BARE, ArgumentLeaf, Holder, Structure
+from jaxscope.analysis.compiles.causes.signature import ArgumentLeaf, Holder
 from jaxscope.capture.compiles.signature.values import short_dtype
 
 _TEXTS_KEPT = 8192
@@ -58,7 +58,12 @@ def _key_of(value: Any) -> Callable[[Any], Any]:
         return lambda x: (kind, x.dtype, x.shape)
     if isinstance(value, _PYTHON):
         return lambda x: kind
-    return lambda x: (kind, getattr(x, "shape", None), str(getattr(x, "dtype", "")))
+    return lambda x: (
+        kind,
+        getattr(x, "shape", None),
+        str(getattr(x, "dtype", "")),
+        getattr(x, "weak_type", False),
+    )
 
 
 def _array_key(array: Any) -> Any:
@@ -149,49 +154,3 @@ def _place(sharding: Any) -> tuple[str, bool]:
         entries = ", ".join(map(repr, tuple(sharding.spec)))
         return f"P({entries}) over mesh {axes}{explicit}{where}", True
     return f"{str(sharding)[:80]}{where}", True
-
-
-_STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
-_TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
-_SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
-
-
-class Structures:
-    """Interns pytree structures. Does not keep the treedefs themselves: their static fields are the
-    user's objects."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int, int], Structure] = {}
-
-    def of(self, value: Any) -> tuple[Structure, list[Any]]:
-        """The container and its leaves."""
-        if isinstance(value, _SIMPLE):
-            return BARE, [value]
-        leaves, tree = jax.tree_util.tree_flatten(value)
-        # The hash of a tree leaves out the static fields of the user's containers.
-        text = _text(tree)
-        key = (hash(text), tree.num_leaves, tree.num_nodes)
-        known = self._known.get(key)
-        if known is None:
-            known = Structure(hash(key), _paths(value, len(leaves)), text[:_TEXT])
-            if len(self._known) >= _STRUCTURES_KEPT:
-                self._known.clear()
-            self._known[key] = known
-        return known, leaves
-
-
-def _paths(value: Any, count: int) -> tuple[str, ...]:
-    try:
-        pairs = jax.tree_util.tree_flatten_with_path(value)[0]
-        return tuple([jax.tree_util.keystr(path) for path, _ in pairs])
-    except Exception:  # the user's own flattening with paths
-        return tuple([f"[leaf {i}]" for i in range(count)])
-
-
-def _text(tree: Any) -> str:
-    """`{'a': *, 'b': [*, *]}`."""
-    try:
-        text = str(tree)
-    except Exception:  # the repr of a static field
-        return f"a container of {tree.num_leaves} leaves"
-    return text.removeprefix("PyTreeDef(").removesuffix(")")

@@ -1,20 +1,20 @@
-"""Calls that JAX traced before jaxscope was listening: shapes, dtypes, statics, trace context."""
+"""Calls that JAX traced before jaxscope was listening, without placement and jit options."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.compiles.causes.signature import (
-    BARE,
     ArgumentLeaf,
     CallSignature,
     Holder,
-    TracedArgument,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.reader import parameter_names
-from jaxscope.capture.compiles.signature.values import ObjectIds, short_dtype, static_argument
+from jaxscope.capture.compiles.signature.functions import code_of
+from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.signature.wrapped_calls import as_written
 
 _MOST = 16
 _FUNCTIONS = 20_000
@@ -23,9 +23,10 @@ _FUNCTIONS = 20_000
 class EarlierTraces:
     """The functions that JAX had traced when the listener began."""
 
-    def __init__(self, ids: ObjectIds) -> None:
-        self._ids = ids
+    def __init__(self, reader: SignatureReader) -> None:
+        self._reader = reader
         self._traced: _jax.TracedFunctions | None = None
+        self._codes: set[int] = set()
         self._seen: dict[int, bool | None] = {}
         self._lock = threading.RLock()  # a finalizer may compile while it is held
 
@@ -33,26 +34,48 @@ class EarlierTraces:
         """Note which functions JAX holds traces of; nothing when this JAX cannot list them."""
         self._traced = None
         self._traced = _jax.traced_functions()
+        alive = self._traced.alive() if self._traced is not None else []
+        self._codes = {code_of(fun, self._reader.ids) for fun in alive} - {0}
 
     def look_back(
         self, signature: CallSignature, call: _jax.JaxCall
     ) -> tuple[bool | None, tuple[CallSignature, ...]]:
         """Whether JAX had traced this function before its first compilation here, None when
-        unknown; and, for that compilation, with which calls."""
+        unknown; and, for that compilation, with which calls.
+
+        A function that is new has the calls of an earlier one with the same code.
+        """
         fun = call.fun
         if fun is None or signature.eager:
             return None, ()
+        written = as_written(call)
         count = None if self._traced is None else self._traced.count(fun)
+        if written is not call:  # one function of Equinox stands for all of a name
+            count = None
         first, traced = self.first(
             signature.function.object_id, None if count is None else count > 0
         )
-        # Under a transform the arguments are not those that the function is traced with.
-        if not first or not count or signature.transform:
+        if not first or count is None:
             return traced, ()
+        if not count:
+            same = self._same_code(fun, signature)
+            return traced, self._read(same, call) if same is not None else ()
+        # Under a transform the arguments are not those that the function is traced with.
+        return traced, () if signature.transform else self._read(fun, call, count)
+
+    def _same_code(self, fun: Any, signature: CallSignature) -> Any:
+        """A function that was traced before, made by the same `def` or lambda; None without."""
+        code = code_of(fun, self._reader.ids)
+        if self._traced is None or code not in self._codes:
+            return None
+        alive = reversed(self._traced.alive())
+        return next((one for one in alive if code_of(one, self._reader.ids) == code), None)
+
+    def _read(
+        self, fun: Any, call: _jax.JaxCall, count: int | None = None
+    ) -> tuple[CallSignature, ...]:
         found = _jax.earlier_traces(fun)[:count]
-        places = [p for trace in found for p, _ in trace.statics if isinstance(p, int)]
-        names = parameter_names(call, max(places, default=-1) + 1)
-        return traced, tuple([self._signature(signature, names, one) for one in found[-_MOST:]])
+        return tuple([self._signature(fun, call, one) for one in found[-_MOST:]])
 
     def first(self, function: int, traced: bool | None) -> tuple[bool, bool | None]:
         """Whether the function of this id is new here, and `traced` as of then."""
@@ -64,44 +87,29 @@ class EarlierTraces:
                 self._seen.clear()
             return first, self._seen.setdefault(function, traced)
 
-    def _signature(
-        self, call: CallSignature, names: list[str], trace: _jax.EarlierTrace
-    ) -> CallSignature:
-        arguments = [TracedArgument(name, BARE, (_leaf(aval),)) for name, aval in trace.leaves]
-        statics = [
-            static_argument(place, value, self._ids, keyword=True)
-            if isinstance(place, str)
-            else static_argument(names[place], value, self._ids, keyword=False)
-            for place, value in trace.statics
-        ]
-        return CallSignature(
-            call.function,
-            tuple(arguments),
-            tuple(statics),
-            call.parameters,
-            context=() if trace.context is None else _jax.named_settings(trace.context),
+    def _signature(self, fun: Any, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> CallSignature:
+        earlier = replace(
+            call,
+            fun=fun,
+            args=trace.args,
+            kwargs=trace.kwargs,
+            static_argnums=trace.static_argnums,
+            static_argnames=trace.static_argnames,
+            given=None,
+            transforms=(),
         )
+        context = () if trace.context is None else _jax.named_settings(trace.context)
+        return replace(bare_call(self._reader.read(earlier)), context=context)
 
 
-def flat_call(call: CallSignature) -> CallSignature:
-    """A call in the form of such a trace."""
+def bare_call(call: CallSignature) -> CallSignature:
+    """A call without what such a trace does not tell: placement, and options of the jit."""
     arguments = [
-        TracedArgument(argument.name + path, BARE, (_bare(leaf.shape, leaf.dtype, leaf.weak),))
+        replace(argument, leaves=tuple([_bare(leaf) for leaf in argument.leaves]))
         for argument in call.arguments
-        for path, leaf in zip(argument.structure.paths, argument.leaves, strict=False)
     ]
-    return CallSignature(
-        call.function, tuple(arguments), call.statics, call.parameters, context=call.context
-    )
+    return replace(call, arguments=tuple(arguments), options=())
 
 
-def _leaf(aval: Any) -> ArgumentLeaf:
-    return _bare(
-        tuple(getattr(aval, "shape", ())),
-        short_dtype(getattr(aval, "dtype", "?")),
-        bool(getattr(aval, "weak_type", False)),
-    )
-
-
-def _bare(shape: tuple[int, ...], dtype: str, weak: bool) -> ArgumentLeaf:
-    return ArgumentLeaf(shape, dtype, 0, weak, Holder.OTHER, type="value")
+def _bare(leaf: ArgumentLeaf) -> ArgumentLeaf:
+    return ArgumentLeaf(leaf.shape, leaf.dtype, 0, leaf.weak, Holder.OTHER, type="value")

@@ -17,7 +17,8 @@ from typing import Any
 
 from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.values import ObjectIds, code_text, describe
+from jaxscope.capture.compiles.signature.description import describe
+from jaxscope.capture.compiles.signature.values import ObjectIds, code_text
 
 _MOST_WRAPPERS = 20
 _MOST_CAPTURED = 24
@@ -48,6 +49,14 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
     )
 
 
+def code_of(fun: Any, ids: ObjectIds) -> int:
+    """The id of the code under the wrappers; 0 if there is none."""
+    if not isinstance(fun, types.FunctionType) or hasattr(fun, "__wrapped__"):
+        fun = _unwrapped(fun, ids)[0]
+    code = getattr(fun, "__code__", None)
+    return ids.of(code) if isinstance(code, types.CodeType) else 0
+
+
 def _unwrapped(fun: Any, ids: ObjectIds) -> tuple[Any, list[str], list[CapturedValue]]:
     wrappers: list[str] = []
     found: list[CapturedValue] = []
@@ -58,7 +67,7 @@ def _unwrapped(fun: Any, ids: ObjectIds) -> tuple[Any, list[str], list[CapturedV
             fun = fun.func
         elif inspect.ismethod(fun):
             wrappers.append("bound method")
-            found.append(CapturedValue("self", *describe(fun.__self__, ids)))
+            found.append(_captured("self", fun.__self__, ids))
             fun = fun.__func__
         elif (wrapped := _jax.transform_of(fun)) is not None:
             wrappers.append(wrapped[0])
@@ -83,7 +92,7 @@ def _partial(fun: functools.partial[Any], ids: ObjectIds) -> list[CapturedValue]
         names = []
     names += [f"argument {i}" for i in range(len(names), len(fun.args))]
     bound = [*zip(names, fun.args, strict=False), *fun.keywords.items()]
-    return [CapturedValue(name, *describe(value, ids)) for name, value in bound]
+    return [_captured(name, value, ids) for name, value in bound]
 
 
 def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedValue]:
@@ -92,7 +101,11 @@ def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedVal
     named = [(name, value) for name, _, value in _jax.closure(fun)]
     named += [*zip(names, defaults, strict=False)]
     named += (getattr(fun, "__kwdefaults__", None) or {}).items()
-    return [CapturedValue(name, *describe(value, ids)) for name, value in named]
+    return [_captured(name, value, ids) for name, value in named]
+
+
+def _captured(name: str, value: Any, ids: ObjectIds) -> CapturedValue:
+    return CapturedValue(name, *describe(value, ids, by_code=True))
 
 
 @dataclass(frozen=True, slots=True)

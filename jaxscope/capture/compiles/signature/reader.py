@@ -10,6 +10,7 @@ import inspect
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,12 @@ from jaxscope.analysis.compiles.causes.signature import (
     TracedArgument,
 )
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.arrays import Leaves, Structures
+from jaxscope.capture.compiles.signature.arrays import Leaves
+from jaxscope.capture.compiles.signature.description import static_argument
 from jaxscope.capture.compiles.signature.functions import current, function
-from jaxscope.capture.compiles.signature.values import ObjectIds, shortened, static_argument
+from jaxscope.capture.compiles.signature.structures import Structures
+from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
+from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
 from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
@@ -41,7 +45,7 @@ class SignatureReader:
         self.ids = ObjectIds()
         self._lock = threading.RLock()
         self._leaves = Leaves()
-        self._structures = Structures()
+        self._structures = Structures(self.ids)
         self._tuples: dict[tuple[int, ...], tuple[ArgumentLeaf, ...]] = {}
         self._context: tuple[Any, tuple[tuple[str, str], ...]] = (None, ())
 
@@ -51,7 +55,9 @@ class SignatureReader:
         Call it inside `own_work`: a value of the user's may compile to describe itself.
         """
         with self._lock:
-            return self._operation(call) if call.primitive is not None else self._call(call)
+            if call.primitive is not None:
+                return self._operation(call)
+            return self._call(as_written(call))
 
     def _call(self, call: _jax.JaxCall) -> CallSignature:
         args, kwargs = call.given or (call.args or (), call.kwargs or {})
@@ -99,6 +105,8 @@ class SignatureReader:
         if call.fun is None:
             return JittedFunction(0, call.name or "?")
         known = function(call.fun, self.ids, call.name)
+        if known.module == LIBRARY:  # its one function stands for every module that is called
+            known = replace(known, code_id=0, code_hash=0)
         cell = current()
         return cell.of(known, self.ids) if cell and call.kind is CompileKind.AOT else known
 
@@ -171,11 +179,6 @@ def _declared(call: _jax.JaxCall) -> inspect.Signature | None:
         return inspect.signature(call.fun)
     except (TypeError, ValueError):
         return None
-
-
-def parameter_names(call: _jax.JaxCall, count: int) -> list[str]:
-    """Names of the first `count` positional parameters of the called function."""
-    return argument_names(_declared(call), count)
 
 
 def argument_names(signature: inspect.Signature | None, count: int) -> list[str]:

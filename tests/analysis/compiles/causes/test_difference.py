@@ -274,7 +274,7 @@ def test_an_eager_operation_is_advised_on_sizes_only_where_they_differ():
         return call(*leaves, function=operation, eager=True)
 
     (grown,) = causes(run(array(4)), run(array(3))).causes
-    assert "For growing sizes, use a fixed size" in grown.fix
+    assert grown.fix.startswith("Use one size: pad and mask")
     (typed,) = causes(run(array(3, dtype="i32")), run(array(3))).causes
     assert typed.fix == "Put the surrounding code into a function under `jax.jit`."
 
@@ -296,6 +296,7 @@ EXAMPLES = {
     K.STATIC_IDENTITY: {"type": "Config"},
     K.STRUCTURE: {"change": "added"},
     K.SHAPE: {"axes": (0,)},
+    K.RANK: {"shapes": ((3,), (3, 1))},
     K.VALUE_KIND: {"dtypes": ("f32", "i32")},
     K.DTYPE: {"cast": "f32"},
     K.WEAK_TYPE: {"dtype": "f32"},
@@ -318,11 +319,19 @@ def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "name"),
-    [("f32", "jnp.float32"), ("i8", "jnp.int8"), ("bf16", "jnp.bfloat16"), ("bool", "jnp.bool_")],
+    ("old", "new", "name"),
+    [
+        ("f32", "i32", "jnp.float32"),
+        ("i32", "f32", "jnp.float32"),
+        ("i8", "bool", "jnp.int8"),
+        ("bool", "u8", "jnp.uint8"),
+        ("bf16", "i64", "jnp.bfloat16"),
+        ("f32", "bf16", "jnp.float32"),
+        ("c64", "f64", "jnp.complex64"),
+    ],
 )
-def test_the_fix_of_a_dtype_names_that_of_the_earlier_call(dtype: str, name: str) -> None:
-    found = causes(call(array(3, dtype="c64")), call(array(3, dtype=dtype)))
+def test_the_fix_of_a_dtype_names_the_wider_one(old: str, new: str, name: str) -> None:
+    found = causes(call(array(3, dtype=new)), call(array(3, dtype=old)))
     assert f"`jnp.asarray(value, {name})`" in found.causes[0].fix
 
 

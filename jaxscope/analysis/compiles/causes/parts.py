@@ -1,0 +1,121 @@
+"""The first part in which two compared values differ, by its path."""
+
+from collections.abc import Iterator, Sequence
+
+from jaxscope.analysis.compiles.causes import difference as diff
+from jaxscope.analysis.compiles.causes.difference import Difference
+from jaxscope.analysis.compiles.causes.signature import (
+    CapturedValue,
+    PartKind,
+    StaticArgument,
+    StaticPart,
+)
+from jaxscope.model import CauseKind
+
+Pair = tuple[StaticPart, StaticPart]
+
+_BY_IDENTITY = (PartKind.FUNCTION, PartKind.OBJECT)
+_LONGEST = 70  # characters of a value
+_Order = dict[PartKind, int]
+_URGENT: _Order = {PartKind.VALUE: 0, PartKind.LEAF: 0, PartKind.CLASS: 1, PartKind.LENGTH: 2}
+
+
+def changed(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
+    """The differing part of each static field, the first of its kind.
+
+    Where a field holds new functions that close over a changed value, that value is the part: the
+    functions differ because of it.
+    """
+    known = {(part.path, part.kind): part for part in old}
+    found: dict[str, list[Pair]] = {}
+    for part in new:
+        before = known.get((part.path, part.kind))
+        if before is not None and before.token != part.token:
+            found.setdefault(part.field, []).append((before, part))
+    return [min(pairs, key=lambda pair: _URGENT.get(pair[1].kind, 3)) for pairs in found.values()]
+
+
+def replaced(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> Pair | None:
+    """The first part that is of another kind: a value in place of a container, for example."""
+    known, now = ({part.path: part for part in reversed(parts)} for parts in (old, new))
+    for path, part in reversed(now.items()):
+        before = known.get(path)
+        if before is not None and before.kind is not part.kind:
+            return before, part
+    return None
+
+
+def _pairs(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
+    found = changed(old, new)
+    other = None if found else replaced(old, new)
+    return found if other is None else [other]
+
+
+def unread(parts: Sequence[StaticPart]) -> bool:
+    """Whether some of the value was not read, so that equal parts prove nothing."""
+    return any(part.kind is PartKind.UNREAD for part in parts)
+
+
+def in_treedef(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
+    """Differences between two treedefs of one argument besides their leaves."""
+    return [_of_treedef(name, *pair) for pair in _pairs(old, new)]
+
+
+def _of_treedef(name: str, before: StaticPart, now: StaticPart) -> Difference:
+    path, texts = name + now.path, around_change(before.text, now.text)
+    field = name + now.field
+    if now.kind is PartKind.CLASS is before.kind and not now.field:
+        change = "class" if before.text == now.text else "container"
+        return diff.StructureChange(path, *texts, change=change)
+    if now.kind is PartKind.LENGTH:
+        return diff.StructureChange(path, *texts, change="length")
+    if now.kind in _BY_IDENTITY and now.kind is before.kind:
+        return diff.StaticIdentityChange(path, *texts, type=str(now.kind), field=field)
+    of = "leaf" if now.kind is PartKind.LEAF else "field"
+    return diff.StaticValueChange(path, *texts, of=of, field=field)
+
+
+def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Difference]:
+    """Differences between two values of a static argument."""
+    whole = (now.name, *around_change(before.text, now.text))
+    if before.identity and now.identity and before.type == now.type:
+        yield diff.StaticIdentityChange(*whole, type=now.type, own=now.own)
+        return
+    pairs = _pairs(before.parts, now.parts)
+    if not pairs:
+        yield diff.StaticValueChange(*whole)
+    for old, new in pairs:
+        path, texts = now.name + new.path, around_change(old.text, new.text)
+        if new.kind in _BY_IDENTITY:
+            yield diff.StaticIdentityChange(path, *texts, type=str(new.kind), field=now.name)
+        elif new.kind is PartKind.VALUE:
+            yield diff.StaticValueChange(path, *texts)
+        elif before.text != now.text and not now.text.endswith("…"):
+            yield diff.StaticValueChange(*whole)
+        else:
+            yield diff.StaticValueChange(path, f"{new.kind} {texts[0]}", f"{new.kind} {texts[1]}")
+
+
+def in_captured(before: CapturedValue, now: CapturedValue) -> Difference:
+    """The difference between two values that a function captured."""
+    pairs = _pairs(before.parts, now.parts)
+    if not pairs:
+        texts = around_change(before.text, now.text)
+        return diff.PlainChange(now.name, *texts, kind=CauseKind.CLOSURE)
+    old, new = pairs[0]
+    texts = around_change(old.text, new.text)
+    return diff.PlainChange(now.name + new.path, *texts, kind=CauseKind.CLOSURE)
+
+
+def around_change(a: str, b: str) -> tuple[str, str]:
+    """Two texts cut to where they differ."""
+    if max(len(a), len(b)) <= _LONGEST:
+        return a, b
+    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+    start = max(start - 10, 0)
+
+    def cut(text: str) -> str:
+        end = "…" if len(text) > start + _LONGEST else ""
+        return f"{'…' if start else ''}{text[start : start + _LONGEST]}{end}"
+
+    return cut(a), cut(b)

@@ -1,0 +1,48 @@
+"""The static side of a Flax NNX module: its `GraphDef`, read by the names of the attributes.
+
+Flax is never imported. On a version whose GraphDef has other fields, it is described like any
+other static value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_OWN = ("_pytree__nodes", "_pytree__state")
+"""Attributes that Flax adds to every module."""
+
+
+def graphdef_fields(value: Any) -> list[tuple[str, Any]] | None:
+    """`('.dropout.deterministic', False)` for each static attribute; None for anything else.
+
+    Reads `GraphDef.nodes` and `.attributes`, depth first, as on flax 0.12.
+    """
+    if type(value).__name__ != "GraphDef":
+        return None
+    try:
+        nodes, attributes = iter(value.nodes), iter(value.attributes)
+        found = list(_node(nodes, attributes, ""))
+    except Exception:
+        return None
+    # All was read in the order in which Flax wrote it.
+    return found if next(nodes, None) is next(attributes, None) is None else None
+
+
+def _node(nodes: Any, attributes: Any, path: str) -> Iterator[tuple[str, Any]]:
+    node = next(nodes)
+    kind = getattr(node, "type", None)
+    if kind is None:  # a reference to an earlier node
+        yield path, node.index
+        return
+    yield path, kind
+    metadata = node.metadata
+    if metadata is not kind and not path.endswith(_OWN):
+        yield f"{path}.metadata", metadata
+    for _ in range(getattr(node, "num_attributes", 0)):
+        key, held = next(attributes)
+        at = f"{path}.{key}" if isinstance(key, str) else f"{path}[{key!r}]"
+        if type(held).__name__ == "NodeAttr":
+            yield from _node(nodes, attributes, at)
+        elif hasattr(held, "value") and key not in _OWN:
+            yield at, held.value

@@ -1,0 +1,159 @@
+"""Pytree structures as values: the paths of the leaves, the classes, the static fields by name.
+
+Does not keep the treedefs themselves: their static fields are the user's objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxscope.analysis.compiles.causes.signature import BARE, StaticPart, Structure
+from jaxscope.capture.compiles.signature.description import Description
+from jaxscope.capture.compiles.signature.graphdef import graphdef_fields
+from jaxscope.capture.compiles.signature.values import ObjectIds
+
+_STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
+_TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
+_SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
+_BUILTIN = (dict, list, tuple, type(None))
+
+
+@jax.tree_util.register_pytree_node_class
+class StaticLeaf:
+    """A leaf that a wrapper of `jax.jit` holds static, inside the pytree that the user passed."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def tree_flatten(self) -> tuple[tuple[()], Any]:
+        return (), self.value
+
+    @classmethod
+    def tree_unflatten(cls, value: Any, _: Any) -> StaticLeaf:
+        return cls(value)
+
+
+class Structures:
+    """Interns pytree structures."""
+
+    def __init__(self, ids: ObjectIds) -> None:
+        self._ids = ids
+        self._known: dict[tuple[int, int, int], Structure] = {}
+
+    def of(self, value: Any) -> tuple[Structure, list[Any]]:
+        """The container and its leaves."""
+        if isinstance(value, _SIMPLE):
+            return BARE, [value]
+        leaves, tree = jax.tree_util.tree_flatten(value)
+        if tree.num_nodes == 1 and tree.num_leaves == 1:
+            return BARE, leaves
+        # The hash of a tree leaves out the static fields of the user's containers.
+        text = _text(tree)
+        plain = _is_builtin(tree)
+        parts = () if plain else self._parts(value)
+        key = (hash((text, parts)), tree.num_leaves, tree.num_nodes)
+        known = self._known.get(key)
+        if known is None:
+            parts = self._parts(value) if plain else parts
+            known = Structure(hash(key), _paths(value, len(leaves)), text[:_TEXT], parts)
+            if len(self._known) >= _STRUCTURES_KEPT:
+                self._known.clear()
+            self._known[key] = known
+        return known, leaves
+
+    def _parts(self, value: Any) -> tuple[StaticPart, ...]:
+        found = Description(self._ids)
+        try:
+            _walk(value, "", found)
+        except Exception:  # the user's own flattening
+            found.unread("")
+        return tuple(found.parts)
+
+
+def _walk(value: Any, path: str, found: Description) -> None:
+    """Describe one container and those inside it."""
+    if isinstance(value, _SIMPLE):
+        return
+    if isinstance(value, StaticLeaf):
+        found.leaf(value.value, path)
+        return
+    pairs, tree = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda one: one is not value)
+    node = tree.node_data()
+    if node is None:
+        return
+    kind, static = node
+    if (fields := graphdef_fields(value)) is not None:
+        prefix = path.removesuffix("._graphdef")
+        for at, one in fields:
+            found.field(one, prefix + at)
+        return
+    found.node(kind, path)
+    if kind is not dict and static is not None:
+        for at, one in _static_fields(value, kind, static):
+            found.field(one, path + at)
+    for keys, child in pairs:
+        _walk(child, path + jax.tree_util.keystr(keys), found)
+
+
+def _static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
+    """Static fields of one container, by the names of its attributes.
+
+    A name is given only to the very object that the attribute holds.
+    """
+    if isinstance(value, dict):  # with an order of its own
+        factory = getattr(value, "default_factory", None)
+        return [(".keys()", list(value)), (".default_factory", factory)]
+    if hasattr(kind, "_fields"):
+        return []
+    items = list(static) if type(static) in (tuple, list) else [static]
+    names = [name for name in _attributes(value) if not name.startswith("__")]
+    left = {name: one for name in names for one in [getattr(value, name, None)]}
+    found: list[tuple[str, Any]] = []
+    for i, item in enumerate(items):
+        name = next((name for name, one in left.items() if one is item), None)
+        if name is not None:
+            del left[name]
+        where = f".{name}" if name is not None else f"<static {i}>" if len(items) > 1 else ""
+        found.append((where, item))
+    return found
+
+
+def _attributes(value: Any) -> list[str]:
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    if fields is not None:
+        return list(fields)
+    return list(getattr(value, "__dict__", ()))
+
+
+def _is_builtin(tree: Any) -> bool:
+    """Whether the treedef is fully told by its text: no class of the user's, no static field."""
+    waiting = [tree]
+    while waiting:
+        one = waiting.pop()
+        node = one.node_data()
+        if node is None:
+            continue
+        if node[0] not in _BUILTIN:
+            return False
+        waiting += one.children()
+    return True
+
+
+def _paths(value: Any, count: int) -> tuple[str, ...]:
+    try:
+        pairs = jax.tree_util.tree_flatten_with_path(value)[0]
+        return tuple([jax.tree_util.keystr(path) for path, _ in pairs])
+    except Exception:  # the user's own flattening with paths
+        return tuple([f"[leaf {i}]" for i in range(count)])
+
+
+def _text(tree: Any) -> str:
+    """`{'a': *, 'b': [*, *]}`."""
+    try:
+        text = str(tree)
+    except Exception:  # the repr of a static field
+        return f"a container of {tree.num_leaves} leaves"
+    return text.removeprefix("PyTreeDef(").removesuffix(")")

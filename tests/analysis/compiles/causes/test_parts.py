@@ -1,0 +1,97 @@
+"""The first part in which two values differ: hand-made parts, no JAX."""
+
+from __future__ import annotations
+
+from jaxscope.analysis.compiles.causes.explain import EarlierCompile, explain
+from jaxscope.analysis.compiles.causes.parts import around_change, changed, replaced
+from jaxscope.analysis.compiles.causes.signature import (
+    CallSignature,
+    JittedFunction,
+    PartKind,
+    StaticArgument,
+    StaticPart,
+    Structure,
+    TracedArgument,
+)
+from jaxscope.model import CauseKind as K
+
+F = JittedFunction(1, "f")
+
+
+def part(path: str, value: object, kind: PartKind = PartKind.VALUE, field: str = "") -> StaticPart:
+    return StaticPart(path, str(value), hash((path, value)), kind, field=field)
+
+
+def causes(before: Structure, after: Structure) -> list[tuple[K, str, str]]:
+    old, now = (CallSignature(F, (TracedArgument("s", one, ()),)) for one in (before, after))
+    found = explain(now, [EarlierCompile(1, old)]).causes
+    return [(one.kind, one.path, one.text) for one in found]
+
+
+def test_a_value_that_changed_goes_before_the_functions_that_close_over_it() -> None:
+    old = [part(".tx.init", 1, PartKind.FUNCTION), part(".tx.rate", 0.1)]
+    new = [part(".tx.init", 2, PartKind.FUNCTION), part(".tx.rate", 0.2)]
+    assert [now.path for _, now in changed(old, new)] == [".tx.rate"]
+    assert [now.path for _, now in changed(old, [new[0], old[1]])] == [".tx.init"]
+    assert changed(old, old) == []
+
+
+def test_each_static_field_is_told_once() -> None:
+    old = [part(".a.x", 1, field=".a"), part(".a.y", 1, field=".a"), part(".b", 1, field=".b")]
+    new = [part(".a.x", 2, field=".a"), part(".a.y", 2, field=".a"), part(".b", 2, field=".b")]
+    assert [now.path for _, now in changed(old, new)] == [".a.x", ".b"]
+
+
+def test_a_value_in_place_of_a_container_is_told_as_both() -> None:
+    old = [part(".a", "tuple", PartKind.CLASS), part(".a", 2, PartKind.LENGTH), part(".a[0]", 1)]
+    new = [part(".a", "None")]
+    before, now = replaced(old, new) or (None, None)
+    assert before is old[0]
+    assert now is new[0]
+    assert replaced(old, old) is None
+
+
+def test_a_class_made_again_is_a_change_of_structure() -> None:
+    def structure(number: int) -> Structure:
+        made = StaticPart("", "State", number, PartKind.CLASS)
+        return Structure(number, (".w",), "CustomNode(namedtuple[State], [*])", (made,))
+
+    assert causes(structure(1), structure(2)) == [
+        (
+            K.STRUCTURE,
+            "s",
+            "The pytree structure (treedef) changed: `s` has a new class, also named `State`.",
+        )
+    ]
+
+
+def test_a_field_is_named_with_its_values() -> None:
+    def structure(rate: float) -> Structure:
+        return Structure(hash(rate), (".w",), "", (part(".rate", rate, field=".rate"),))
+
+    assert causes(structure(0.1), structure(0.2)) == [
+        (K.STATIC_VALUE, "s.rate", "The static field `s.rate` changed: 0.1 → 0.2.")
+    ]
+
+
+def test_two_texts_are_never_the_same_where_the_values_are_not() -> None:
+    def call(number: int) -> CallSignature:
+        return CallSignature(F, statics=(StaticArgument("c", "Config", number, "Config"),))
+
+    (cause,) = explain(call(2), [EarlierCompile(1, call(1))]).causes
+    assert "Config → Config" not in cause.text
+    assert cause.text == "The static argument `c` changed: now a different `Config`."
+    one, other = around_change("x" * 200 + "a", "x" * 200 + "b")
+    assert one != other
+    assert max(len(one), len(other)) < 80
+
+
+def test_equal_values_that_were_not_read_to_the_end_prove_nothing() -> None:
+    def call(*parts: StaticPart) -> CallSignature:
+        return CallSignature(F, statics=(StaticArgument("c", "…", 1, "tuple", parts=parts),))
+
+    def kind(*parts: StaticPart) -> K:
+        return explain(call(*parts), [EarlierCompile(1, call(*parts))]).causes[0].kind
+
+    assert kind(part("[0]", 1)) is K.CACHE_CLEARED
+    assert kind(part("[0]", 1), part("[1]", "…", PartKind.UNREAD)) is K.UNKNOWN

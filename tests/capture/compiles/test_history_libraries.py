@@ -1,0 +1,208 @@
+"""Causes in programs of Flax, Equinox and Optax: the part that changed, by the user's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.model import CauseKind as K
+from jaxscope.model import Compile
+
+Program = Callable[[], Generator[None]]
+V = np.ones(3, np.float32)
+
+
+def recompiles(program: Program) -> list[Compile]:
+    """What compiled after the `yield`, without single operations on the way to it."""
+    with Listener() as listener, collecting(listener) as run:
+        steps = program()
+        next(steps)
+        before = sum(raw.compiled for raw in run.raw)
+        for _ in steps:
+            pass
+    return [one for one in run.compiles()[before:] if one.kind != "eager"]
+
+
+def causes(program: Program) -> list[tuple[K, str, str, str]]:
+    (made,) = recompiles(program)
+    return [(one.kind, one.path, one.before, one.after) for one in made.causes]
+
+
+def test_a_float_under_filter_jit_is_named_and_an_array_in_its_place_compiles_nothing() -> None:
+    eqx = pytest.importorskip("equinox")
+    model = eqx.nn.Linear(3, 3, key=jax.random.key(0))
+
+    def program(*rates: Any) -> Program:
+        def steps() -> Generator[None]:
+            @eqx.filter_jit
+            def run(model: Any, x: Any, lr: Any) -> Any:
+                return model(x) * lr
+
+            run(model, V, rates[0])
+            yield
+            run(model, V, lr=rates[1])
+
+        return steps
+
+    (made,) = recompiles(program(0.1, 0.2))
+    (cause,) = made.causes
+    assert (made.fun_name, cause.kind) == ("run", K.STATIC_VALUE)
+    assert cause.text == "`lr`, static because it is not an array, changed: 0.1 → 0.2."
+    assert "`jnp.asarray(0.2)`" in cause.fix
+    assert recompiles(program(jnp.asarray(0.1), jnp.asarray(0.2))) == []
+
+
+def test_equinox_calls_have_the_functions_and_arguments_of_the_user() -> None:
+    eqx = pytest.importorskip("equinox")
+    model = eqx.nn.Linear(3, 3, key=jax.random.key(0))
+
+    def shape() -> Generator[None]:
+        run = eqx.filter_jit(lambda model, x: jax.vmap(model)(x))
+        run(model, np.ones((2, 3), np.float32))
+        yield
+        run(model, np.ones((4, 3), np.float32))
+
+    assert causes(shape) == [(K.SHAPE, "x", "f32[2,3]", "f32[4,3]")]
+
+    def called() -> Generator[None]:
+        run = eqx.filter_jit(model)
+        run(V)
+        yield
+        run(np.ones(3, np.int32))
+
+    assert causes(called) == [(K.DTYPE, "x", "f32[3]", "i32[3]")]
+
+    def anew() -> Generator[None]:
+        def make() -> Any:
+            return eqx.filter_jit(lambda model, x: model(x))
+
+        kept = [make(), make()]
+        kept[0](model, V)
+        yield
+        kept[1](model, V)
+
+    assert causes(anew) == [(K.NEW_FUNCTION, "<lambda>", "", causes(anew)[0][3])]
+
+
+def test_a_static_field_of_an_equinox_module_is_named() -> None:
+    eqx = pytest.importorskip("equinox")
+
+    class Layer(eqx.Module):
+        w: Any
+        rate: float = eqx.field(static=True)
+        name: str = eqx.field(static=True, default="a")
+
+    def program() -> Generator[None]:
+        run = jax.jit(lambda layers, x: layers[0].w * x * layers[0].rate)
+        run([Layer(jnp.ones(3), 0.1)], V)
+        yield
+        run([Layer(jnp.ones(3), 0.2)], V)
+
+    assert causes(program) == [(K.STATIC_VALUE, "layers[0].rate", "0.1", "0.2")]
+
+
+def test_eval_of_an_nnx_model_is_named_and_alternating_compiles_nothing_more() -> None:
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Net(nnx.Module):
+        def __init__(self, rngs: Any) -> None:
+            self.linear = nnx.Linear(3, 3, rngs=rngs)
+            self.dropout = nnx.Dropout(0.5, rngs=rngs)
+
+        def __call__(self, x: Any) -> Any:
+            return self.dropout(self.linear(x))
+
+    model = Net(nnx.Rngs(0))
+
+    def program() -> Generator[None]:
+        run = nnx.jit(lambda model, x: model(x))
+        run(model, V)
+        yield
+        model.eval()
+        run(model, V)
+        model.train()
+        run(model, V)
+        model.eval()
+        run(model, V)
+
+    assert causes(program) == [(K.STATIC_VALUE, "model.dropout.deterministic", "False", "True")]
+
+
+def test_a_train_state_with_a_new_optimizer_is_named_and_one_optimizer_compiles_nothing() -> None:
+    nn = pytest.importorskip("flax.linen")
+    train_state = pytest.importorskip("flax.training.train_state")
+    optax = pytest.importorskip("optax")
+    model = nn.Dense(3)
+    params = model.init(jax.random.key(0), V)
+
+    def program(*optimizers: Any) -> Program:
+        def steps() -> Generator[None]:
+            run = jax.jit(lambda state, x: state.apply_fn(state.params, x))
+            states = [
+                train_state.TrainState.create(apply_fn=model.apply, params=params, tx=tx)
+                for tx in optimizers
+            ]
+            run(states[0], V)
+            yield
+            run(states[1], V)
+
+        return steps
+
+    (made,) = recompiles(program(optax.adam(0.1), optax.adam(0.1)))
+    (cause,) = made.causes
+    assert (cause.kind, cause.path) == (K.STATIC_IDENTITY, "state.tx.init")
+    assert (
+        cause.text == "The static part `state.tx.init` is a different function object: `init_fn`."
+    )
+    assert cause.fix.startswith("Create `state.tx` once and reuse it")
+    (made,) = recompiles(program(optax.sgd(0.1), optax.sgd(0.2)))
+    (cause,) = made.causes
+    assert (cause.kind, cause.before, cause.after) == (K.STATIC_VALUE, "-0.1", "-0.2")
+    assert cause.path.startswith("state.tx.update")
+    assert cause.path.endswith(".step_size")
+    assert recompiles(program(*[optax.adam(0.1)] * 2)) == []
+
+
+def test_an_optimizer_in_a_closure_is_followed_to_its_rate() -> None:
+    optax = pytest.importorskip("optax")
+
+    def program() -> Generator[None]:
+        def make(lr: float) -> Any:
+            tx = optax.sgd(lr)
+
+            @jax.jit
+            def step(p: Any, g: Any) -> Any:
+                updates, _ = tx.update(g, tx.init(p), p)
+                return optax.apply_updates(p, updates)
+
+            return step
+
+        first, second = make(0.1), make(0.2)
+        first(V, V)
+        yield
+        second(V, V)
+
+    function, rate = causes(program)
+    assert function[0] is K.NEW_FUNCTION
+    assert (rate[0], *rate[2:]) == (K.CLOSURE, "-0.1", "-0.2")
+    assert rate[1].startswith("tx.update.")
+    assert rate[1].endswith(".step_size")
+
+    def fixed() -> Generator[None]:
+        @jax.jit
+        def step(p: Any, g: Any, lr: Any) -> Any:
+            tx = optax.sgd(lr)
+            updates, _ = tx.update(g, tx.init(p), p)
+            return optax.apply_updates(p, updates)
+
+        step(V, V, 0.1)
+        yield
+        step(V, V, 0.2)
+
+    assert recompiles(fixed) == []
