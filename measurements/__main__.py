@@ -44,6 +44,7 @@ ACCURACY = (
     "interrupts",
     "false_findings",
     "link_coverage",
+    "link_sweep",
     "profile_accuracy",
     "null_comparison",
     "null_under_load",
