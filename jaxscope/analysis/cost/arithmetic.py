@@ -1,6 +1,7 @@
 """FLOPs of one instruction from its shapes and attributes.
 
-The formulas are those of xla/service/hlo_cost_analysis.cc; the handler is named at each.
+The formulas are those of xla/service/hlo_cost_analysis.cc; the handler is named at each. Where XLA
+counts an operation with complex numbers as one, its real operations are counted.
 """
 
 import math
@@ -29,6 +30,12 @@ ELEMENTWISE = frozenset({
 
 # kFmaFlops: a multiply and an add.
 _FMA = 2
+
+# Of the schoolbook formulas; a division multiplies by the conjugate.
+_REAL_OPERATIONS = {
+    "add": 2, "subtract": 2, "negate": 2, "multiply": 6, "divide": 11, "abs": 4, "compare": 2,
+}  # fmt: skip
+_PRODUCTS = frozenset({"dot", "ragged-dot", "convolution", "cholesky", "triangular-solve"})
 
 _WINDOW_FIELD = re.compile(r"(\w+)=([^\s{}]+)")
 
@@ -64,6 +71,13 @@ class CostCounts:
             max(self.transcendentals, other.transcendentals),
             max(self.bytes_accessed, other.bytes_accessed),
         )
+
+
+def real_operations(opcode: str, operands: Sequence[Shape]) -> int:
+    """Real operations of one operation of that opcode: of a complex multiply-add four times two."""
+    if not operands or not operands[0].dtype.startswith("c"):
+        return 1
+    return 4 if opcode in _PRODUCTS else _REAL_OPERATIONS.get(opcode, 1)
 
 
 def dot_flops(instruction: Instruction, operands: Sequence[Shape]) -> float:

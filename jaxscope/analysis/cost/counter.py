@@ -115,4 +115,7 @@ class CostCounter:
                 return CostCounts(transcendentals=elements)
             case opcode:
                 flops = elements if opcode in ELEMENTWISE else 0.0
-        return CostCounts(flops)
+        return CostCounts(flops * self._real_operations(instruction.opcode, operands))
+
+    def _real_operations(self, opcode: str, operands: list[Shape]) -> int:
+        return arithmetic.real_operations(opcode, operands)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops
+from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops, real_operations
 from jaxscope.analysis.hlo import Instruction, Shape, numbers
 
 _LAWN41 = "LAPACK Working Note 41"
@@ -120,7 +120,8 @@ def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, s
     lhs = operands[0]
     dims = numbers(named[1]) if named else (len(lhs.dims) - 1,)
     result = instruction.shape.leaves[0]
-    return 2 * result.elements * math.prod(lhs.dims[dim] for dim in dims), "2 m n k"
+    each = 2 * real_operations("dot", operands)
+    return each * result.elements * math.prod(lhs.dims[dim] for dim in dims), f"{each} m n k"
 
 
 def _convolution(

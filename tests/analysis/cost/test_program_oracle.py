@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import jaxlib
 import pytest
 
@@ -41,8 +43,9 @@ def test_ours_is_that_of_xla_except_where_we_say_so(name: str) -> None:
     module = parse_module(hlo_programs.text(name, "after"))
     ours, xla = program_cost(module), figures_of_xla(name, "after")
     differs = {"scan", "nested_scan", "fori", "linear_algebra", "random", "transforms", "callback"}
-    if name in differs:
-        # Loops multiplied out, library calls estimated or left out, FFTs by the textbook.
+    if name in {*differs, "elementwise"}:
+        # Loops multiplied out, library calls estimated or left out, FFTs by the textbook, complex
+        # numbers in real operations.
         assert ours.flops != xla.flops
         return
     assert ours.flops == xla.flops
@@ -142,3 +145,17 @@ def test_an_unknown_loop_is_named_and_counted_once() -> None:
     assert 2 * 16 * 16 <= cost.flops <= 1.01 * 2 * 16 * 16
     dot = max(cost.by_instruction, key=lambda row: row.flops or 0)
     assert (dot.times, dot.known) == (1.0, False)
+
+
+def test_complex_arithmetic_is_counted_in_real_operations() -> None:
+    def flops(function: Any, *values: Any) -> float:
+        text = jax.jit(function).lower(*values).compile().as_text()
+        return program_cost(parse_module(text)).flops
+
+    n = 64
+    matrix = jnp.ones((n, n), jnp.complex64)
+    assert flops(lambda a, b: a @ b, matrix, matrix) == 8 * n**3
+    assert flops(lambda a, b: a * b, matrix, matrix) == 6 * n**2
+    assert flops(lambda a, b: a + b, matrix, matrix) == 2 * n**2
+    assert flops(lambda a: a.sum(), matrix) == 2 * (n**2 - 1)
+    assert flops(lambda a, b: a @ b, matrix.real, matrix.real) == 2 * n**3

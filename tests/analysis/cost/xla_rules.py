@@ -61,6 +61,10 @@ class XlaCounter(CostCounter):
             return CostCounts(fft_flops(instruction, operands))
         return super()._work(instruction, operands)
 
+    def _real_operations(self, opcode: str, operands: list[Shape]) -> int:
+        """HandleElementwiseOp, GetDotFlops: one, of any type."""
+        return 1
+
 
 def fft_flops(instruction: Instruction, operands: list[Shape]) -> float:
     """HandleFft: 8 n times the product of the logarithms of the transformed axes."""
