@@ -31,6 +31,8 @@ _APPLYING = frozenset({
     "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
     "reduce-scatter",
 })  # fmt: skip
+_MOST_FOLLOWED = 300_000
+"""Instructions of the largest program that is compared with what XLA received."""
 _NEIGHBORS = 8
 """An instruction with more neighbors belongs to none of them in particular."""
 
@@ -168,7 +170,8 @@ class _HloAnchors:
         if not missing and not doubtful:
             return
         costly = [i for i in missing if i.opcode in MADE_OF]
-        received = self._read_received(tagged) if costly or doubtful else None
+        followed = (costly or doubtful) and len(instructions) <= _MOST_FOLLOWED
+        received = self._read_received(tagged) if followed else None
         flow = Attribution(self._module, tagged, received)
         for instruction in doubtful:
             if found := flow.mistaken(instruction):
