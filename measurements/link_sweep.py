@@ -78,7 +78,7 @@ def primitive(expression: str, folder: Path) -> collections.Counter[str]:
 
 
 def verdicts(linked: Linked, truth: Callable[[str], int | None]) -> collections.Counter[str]:
-    """How the instructions of a program are linked; `truth` gives an opcode's line, if known."""
+    """The links of a program's instructions, judged; `truth` gives an opcode's line, if known."""
     module = linked.handles.module()
     assert isinstance(module, HloModule)
     anchors = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction
 
 _COPIED = frozenset({"while", "conditional"})
-"""What a call runs has computations of its own in each copy."""
+"""Instructions whose computations are copied with each call around them."""
 MOST = 1_000_000
 """Instructions of the largest result."""
 

@@ -77,7 +77,7 @@ class Received:
         self._own = own
         self._order = [instruction.name for instruction in module.instructions()]
         self._reach = [self._reached(kept)]
-        """What comes before and after each node: first without crossing what was kept, then all."""
+        """Sets before and after each node: first without crossing what was kept, then all."""
 
     def _reached(self, ends: Collection[str]) -> tuple[dict[str, int], dict[str, int]]:
         """The lost equations before and after each node, as bits; `ends` pass on nothing."""

@@ -59,7 +59,7 @@ class Unattributed:
 
 
 def unattributed(program: Program, source: int = 0) -> Unattributed | None:
-    """What `figures` leaves out; None where nothing is left, or where there is no compiled text."""
+    """The FLOPs that `figures` leaves out; None where it leaves none, or without a compiled text."""
     compiled = compiled_program(program)
     if compiled is None:
         return None

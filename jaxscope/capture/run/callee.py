@@ -65,6 +65,8 @@ class CellCalls:
     """Calls that ran as plain Python, by function and reason."""
     failures: list[str] = field(default_factory=list[str])
     """Calls that jaxscope itself failed to compile, each as a sentence."""
+    transformed: dict[str, int] = field(default_factory=dict[str, int])
+    """Calls under transforms, by function: each is traced."""
     python: set[str] = field(default_factory=set[str])
     """Functions that computed nothing with JAX."""
 
@@ -229,6 +231,7 @@ class Callee:
             cell.failed("inspect", error, "JAX ran it alone")
             return run_alone(subject)
         cell.add(subject, kept, captured)
+        cell.transformed[self._name] = cell.transformed.get(self._name, 0) + 1
         return wrapped.finalize(results)
 
 

@@ -22,7 +22,7 @@ from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.run.callee import Callee, CellCalls
+from jaxscope.capture.run.callee import MOST_TRACES, Callee, CellCalls
 from jaxscope.capture.run.context import FinishedRun, Invocation
 from jaxscope.capture.run.jitted_functions import JittedFunctions, check_only, not_one
 from jaxscope.capture.run.program_run import Run
@@ -94,6 +94,12 @@ class FunctionCell:
         for (name, why), number in self.calls.plain.items():
             times = "" if number == 1 else f" {number} times"
             notes.append(f"`{name}` ran as plain Python{times}: {why[:1].lower()}{why[1:]}")
+        for name, number in self.calls.transformed.items():
+            if number > MOST_TRACES:
+                notes.append(
+                    f"`{name}` was traced in each of {number} calls, because it runs under a "
+                    "transform. Run with `--decorate` to trace it once."
+                )
         return (*notes, *failures)
 
     def _idle(self) -> str:

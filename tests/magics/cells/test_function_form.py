@@ -488,3 +488,13 @@ def test_each_transform_of_a_function_is_a_program_by_its_own_name(notebook: Not
     assert {title: kinds for title, kinds in again.items() if kinds} == {
         "jit(grad(loss))": [CauseKind.REDEFINED]
     }
+
+
+def test_many_calls_under_a_transform_name_the_option_that_traces_once(notebook: Notebook) -> None:
+    body = "def f(v):\n    return (v * v).sum()\nrows = [f(x) for _ in range(20)]\nrows[0]"
+    told = "was traced in each of 20 calls"
+    ran = notebook.must(f"%%jaxgrad -w v -n 1\n{body}")
+    assert told in words(ran)
+    assert "Run with `--decorate`" in words(ran)
+    assert told not in words(notebook.must(f"%%jaxgrad --decorate -w v -n 1\n{body}"))
+    assert told not in words(notebook.must(f"%%jaxgrad -w v -n 1\n{body.replace('20', '3')}"))
