@@ -59,7 +59,7 @@ class Unattributed:
 
 
 def unattributed(program: Program, source: int = 0) -> Unattributed | None:
-    """The FLOPs that `figures` leaves out; None where it leaves none, or without a compiled text."""
+    """The FLOPs that `figures` leaves out; None where it leaves none or has no compiled text."""
     compiled = compiled_program(program)
     if compiled is None:
         return None
