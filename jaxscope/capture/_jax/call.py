@@ -185,12 +185,15 @@ def _with_options(
 def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None) -> JaxCall:
     """A jitted function that a transform calls; `miss` is the call as the user made it."""
     known = _jitted(miss, keys) if miss is not None else JaxCall(CompileKind.TRANSFORMED)
+    name = known.name or (str(values.get("name", "")) if known.fun is None else "")
+    if known.fun is None and not name:  # nothing tells it from the next unknown function
+        return JaxCall(CompileKind.TRANSFORMED, keys=keys, complete=False)
     # The arguments as XLA gets them: those of the call itself are tracers of the transform.
     args = tuple(values.get("args", ()))
     return replace(
         known,
         kind=CompileKind.EAGER if known.is_eager else CompileKind.TRANSFORMED,
-        name=known.name or (str(values.get("name", "")) if known.fun is None else ""),
+        name=name,
         args=args,
         kwargs={},
         named=known.args is not None and len(known.args) == len(args),

@@ -35,12 +35,9 @@ def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
 
 
 def _earlier_trace(key: Any) -> EarlierTrace | None:
-    """The tree of a key holds the arguments with `Static` around the static ones."""
-    import jax
-
+    """The arguments of a key, with `Static` around the static ones."""
     try:
-        args, kwargs = jax.tree_util.tree_unflatten(key[2][0].tree, key[2][0].vals)
-        kwargs = dict(kwargs)
+        args, kwargs = _arguments(key[2][0])
     except Exception:  # another version of JAX, or the user's own unflattening
         return None
     return EarlierTrace(
@@ -52,8 +49,25 @@ def _earlier_trace(key: Any) -> EarlierTrace | None:
     )
 
 
+def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by position and by name. JAX 0.12 keeps each of them by itself, 0.10 one tree
+    of all."""
+    import jax
+
+    def whole(one: Any) -> Any:
+        return one if _is_static(one) else jax.tree_util.tree_unflatten(one.tree, one.vals)
+
+    elements = getattr(inputs, "elts", None)
+    if elements is None:
+        args, kwargs = whole(inputs)
+        return tuple(args), dict(kwargs)
+    args, kwargs = elements
+    named = zip(kwargs.keys, kwargs._vals, strict=True)
+    return tuple(map(whole, args.elts)), {name: whole(one) for name, one in named}
+
+
 def _is_static(value: Any) -> bool:
-    return type(value).__name__ == "Static" and hasattr(value, "val")
+    return type(value).__name__ in ("Static", "FTStatic") and hasattr(value, "val")
 
 
 def _plain(value: Any) -> Any:
