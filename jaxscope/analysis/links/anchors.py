@@ -19,7 +19,7 @@ from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
 ADDED = "it names no equation; matched by what feeds it and what reads it"
-TRANSPOSED = "it names a transpose that was merged into it; matched by what feeds it"
+LENT = "it names another equation; matched by what feeds it and what reads it"
 CONTAINED = "it names no equation; matched by the instruction around it"
 
 # Instructions that compute nothing: untagged ones get no link.
@@ -33,6 +33,8 @@ _APPLYING = frozenset({
 })  # fmt: skip
 _MOST_FOLLOWED = 300_000
 """Instructions of the largest program that is compared with what XLA received."""
+# Primitives whose tag XLA may give to a product: one that it merged, or that is around it.
+_LENDING = frozenset({"transpose", "scan", "while", "cond"})
 _NEIGHBORS = 8
 """An instruction with more neighbors belongs to none of them in particular."""
 
@@ -176,7 +178,7 @@ class _HloAnchors:
         for instruction in doubtful:
             if found := flow.mistaken(instruction):
                 del self._exact[instruction.name]
-                self._guess(instruction, found, TRANSPOSED)
+                self._guess(instruction, found, LENT)
         for name, found in flow.costly(costly).items():
             self._guessed[name] = found, ADDED
         for instruction in missing:
@@ -200,7 +202,7 @@ class _HloAnchors:
     def _is_of_another(self, instruction: Instruction) -> bool:
         own = self._exact.get(instruction.name)
         return own is not None and all(
-            self._locator.primitive(equation) == "transpose" for equation in own
+            self._locator.primitive(equation) in _LENDING for equation in own
         )
 
     def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:

@@ -207,7 +207,8 @@ class Attribution:
     def mistaken(self, instruction: Instruction) -> tuple[int, ...]:
         """The equations that an instruction with another's tag is of; none where the tag is right.
 
-        A product of which one side is transposed has the tag of that transpose.
+        A product of which one side is transposed has the tag of that transpose, and one in a loop
+        may have that of the loop.
         """
         received = self._received
         own = self._tagged.get(instruction.name, ())
@@ -215,8 +216,13 @@ class Attribution:
             return ()
         if any(received.makes(instruction.opcode, equation) for equation in own):
             return ()
-        feeding, _ = self._around(instruction.name)
-        return tuple(received.between(feeding, own, instruction.opcode))
+        feeding, reading = self._around(instruction.name)
+        # Inside a loop, its tag tells no order.
+        feeding = [one for one in feeding if one not in own]
+        for after in (own, [one for one in reading if one not in own]):
+            if found := received.between(feeding, after, instruction.opcode):
+                return tuple(found)
+        return ()
 
     def _around(self, name: str) -> tuple[list[str | int], list[str | int]]:
         """The nearest equations and borders that feed it, and those that read it."""
