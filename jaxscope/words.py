@@ -58,6 +58,12 @@ def seconds(value: float | None) -> str:
     return f"{significant(value / size)} {unit}"
 
 
+def continued(sentence: str) -> str:
+    """The sentence after a colon: its first word in lower case, unless it is a name in the code."""
+    first = sentence.split(" ", 1)[0]
+    return sentence if first != first.capitalize() else f"{sentence[:1].lower()}{sentence[1:]}"
+
+
 def parts(total: float, *values: float) -> tuple[str, ...]:
     """The parts of a time as bare numbers in the total's unit, with as many decimals as it has."""
     _, size = time_unit(total)

@@ -33,6 +33,7 @@ class CellFinding:
 
 _HIDDEN = "the arrays are where no argument can come from, so the program is a constant"
 _CALLBACK = "the cell has a callback"
+_FETCHED = "the loss is fetched in every step"
 ACCEPTED = {
     "uncertain_figure": "a count is partly estimated, or a time is noisy, and both are true",
     "containers/dataframe non_jax_constant": "its columns become constants",
@@ -46,11 +47,23 @@ ACCEPTED = {
     "names/read_through_globals constant_folded": _HIDDEN,
     "decorator/prints trace_time_side_effect": "a jitted function prints",
     "output/print_traced trace_time_side_effect": "the cell prints a traced value",
+    "functions/custom_vjp constant_folded": "its own derivative is a constant",
+    "functions/abstract_and_generic_classes constant_folded": _HIDDEN,
+    "functions/mappings_of_every_kind constant_folded": _HIDDEN,
+    "functions/unused_argument_of_another_shape constant_folded": "one branch reads no argument",
+    "functions/equinox_training host_transfer": _FETCHED,
+    "functions/linen_init_train_evaluate host_transfer": _FETCHED,
+    "functions/train_state_of_flax host_transfer": _FETCHED,
+    "functions/prints_text trace_time_side_effect": "a jitted function prints",
+    "output/text_only_printed trace_time_side_effect": "the cell prints a traced value",
+    "numpy/generator trace_time_side_effect": "NumPy draws numbers that are used",
     "numpy/legacy_random trace_time_side_effect": "NumPy draws numbers that are used",
     "notebooks/python_random_and_time trace_time_side_effect": "NumPy draws numbers that are used",
     "notebooks/pandas_frame non_jax_constant": "its columns become constants",
     "notebooks/pandas_frame constant_folded": "all of its inputs are constants",
     "text/long_cell unrolled_loop": "a Python loop of 100 iterations makes 100 of 104 equations",
+    "functions/*callback* callback": _CALLBACK,
+    "functions/debug_print_in_function callback": _CALLBACK,
     "rerun/*callback* callback": _CALLBACK,
     "rerun/debug_print_text callback": _CALLBACK,
     "transforms/debug_print callback": _CALLBACK,

@@ -18,7 +18,7 @@ from measurements.page import page
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "measured"
-DOCUMENTS = ("README.md", "docs/benchmark-method.md")
+DOCUMENTS = ("README.md", "docs/benchmark-method.md", "docs/causes.md")
 MARK = re.compile(
     r"(<!-- measured:(?P<key>[^*>]+?)(?:\*(?P<factor>[\d.e+-]+))? -->)(?P<text>.*?)"
     r"(<!-- /measured -->)",

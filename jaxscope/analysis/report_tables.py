@@ -7,6 +7,7 @@ from jaxscope.analysis.compiles.groups import line_text, place, storm_of
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.links.line_figures import (
+    Bracket,
     LineFigures,
     compiled_program,
     defining_lines,
@@ -25,6 +26,11 @@ _LINE_FIGURES: dict[str, Callable[[LineFigures], object]] = {
     "equations": lambda found: found.equations,
     "instructions": lambda found: found.instructions,
     "flops": lambda found: found.flops,
+    "flops_low": lambda found: found.flops_bracket and found.flops_bracket.low,
+    "flops_high": lambda found: found.flops_bracket and found.flops_bracket.high,
+    "bytes": lambda found: found.bytes,
+    "bytes_low": lambda found: found.bytes_bracket and found.bytes_bracket.low,
+    "bytes_high": lambda found: found.bytes_bracket and found.bytes_bracket.high,
     "exact": lambda found: found.exact,
     # The backward part is zero where the total is known.
     "backward": lambda found: found.backward.equations,
@@ -39,12 +45,15 @@ def lines(record: Record) -> tuple[Columns, Rows]:
     """One row per nonblank line of the sources, with its part of the costliest program.
 
     Instructions and FLOPs are None where the optimized HLO was not fetched or not parsed. `exact`
-    is False where some instruction is a heuristic match. `backward` and the columns that start with
-    it are the part of a line in backward passes.
+    is False where some instruction is a heuristic match. The low end of FLOPs and bytes is exact;
+    the high end has all that may be of the line, such as the fusions that it shares. `backward` and
+    the columns that start with it are the part of a line in backward passes.
     """
     columns = ("source", "line", "text", *_LINE_FIGURES)
     compiled = bool(record.programs) and compiled_program(record.programs[0]) is not None
-    nothing = LineFigures(0, 0, 0.0) if compiled else LineFigures()
+    none = Bracket(0.0, 0.0)
+    nothing = LineFigures(0, 0, 0.0, flops_bracket=none, bytes=0.0, bytes_bracket=none)
+    nothing = nothing if compiled else LineFigures()
     rows: list[tuple[object, ...]] = []
     for index, source in enumerate(record.sources):
         known = figures(record.programs[0], index) if record.programs else {}

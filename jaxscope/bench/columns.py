@@ -58,5 +58,6 @@ def _dispatch(ready: Ready) -> tuple[float, ...]:
         start = now()
         outputs = call(*args)
         samples.append(now() - start)
+        subject.counter.returned()
         wait(outputs)
     return tuple(samples)

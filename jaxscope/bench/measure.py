@@ -10,24 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
-import numpy as np
-
 from jaxscope import words
 from jaxscope.analysis.comparison import names
-from jaxscope.bench import columns
+from jaxscope.bench import checks, columns
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.frameworks import registry
-from jaxscope.bench.frameworks.implementation import Implementation, arrays_of
-from jaxscope.bench.placement import host_arrays
-from jaxscope.bench.plan import Plan, Progress, Size, validate
-from jaxscope.bench.prepare import Failed, Ready, Setting, check, get_ready, silenced, unchecked
-from jaxscope.bench.reference import Reference, reference
+from jaxscope.bench.frameworks.implementation import Implementation
+from jaxscope.bench.placement import host_arrays, mover, place
+from jaxscope.bench.plan import Entry, Plan, Progress, Size, validate
+from jaxscope.bench.prepare import Failed, Ready, Setting, get_ready, silenced
 from jaxscope.bench.rounds import memory_check
-from jaxscope.bench.rounds.machine import Signals
+from jaxscope.bench.rounds.machine import MachineCounters, Signals
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
+from jaxscope.bench.rounds.timed_call import CallCounter, TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.rows import PlannedRow, planned_rows, unavailable_devices
-from jaxscope.bench.warnings import results
 from jaxscope.bench.warnings import rounds as round_warnings
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.program import describe
@@ -52,6 +49,7 @@ class _Measurement:
     preempted: int = 0
     dropped: int = 0
     """Rounds of all sizes, for the warnings about the machine."""
+    began: MachineCounters = field(default_factory=lambda: MachineCounters(0.0))
     began_s: float = 0.0
     notified_s: float = 0.0
     sizes_done: int = 0
@@ -59,13 +57,17 @@ class _Measurement:
     stdout: TextIO = field(default_factory=lambda: sys.stdout)
     """The stream for progress, also while the code is silenced."""
     notes: list[str] = field(default_factory=list[str])
+    counters: dict[tuple[int, str], CallCounter] = field(
+        default_factory=dict[tuple[int, str], CallCounter]
+    )
+    """Calls of each function, over all sizes."""
 
     def record(self) -> ComparisonRecord:
         plan = self.plan
         self._import_frameworks()
         self.began_s = time.perf_counter()
         self.notes += filter(None, [unavailable_devices(plan, self._implementation)])
-        began = self.signals.read()
+        self.began = self.signals.read()
         sizes = list(plan.sizes or ({},))
         rows: dict[int, list[ComparisonRow]] = {}
         order = list(range(len(sizes)))
@@ -84,7 +86,7 @@ class _Measurement:
                 self.sizes_done = done
                 rows[index] = self._size(sizes[index], done / len(order), listener, alarm)
         uses_gpu = any(row.device.startswith("gpu") for found in rows.values() for row in found)
-        machine = self.signals.machine(began, self.signals.read(), uses_gpu)
+        machine = self.signals.machine(self.began, self.signals.read(), uses_gpu)
         return ComparisonRecord(
             plan.title or "comparison",
             describe.now(),
@@ -136,6 +138,7 @@ class _Measurement:
                     signals=self.signals,
                     notify=notify,
                     compile_count=lambda: listener.compile_count,
+                    counter=self._counter,
                     stack=stack,
                     deadline=self._deadline(),
                 )
@@ -154,7 +157,7 @@ class _Measurement:
             setting.at_most(self.plan.limits.call_s), "the tracing of the code"
         ):
             too_much = memory_check.intermediates(
-                self.plan, setting.inputs, setting.host, self._implementation
+                setting.counted_plan(), setting.inputs, setting.host, self._implementation
             )
         for one in planned:
             if one.row.failure:
@@ -172,7 +175,7 @@ class _Measurement:
     ) -> None:
         """The checks, rounds, columns and warnings of the prepared rows."""
         limits = self.plan.limits
-        self._check(readies, setting)
+        checks.check_all(readies, setting, self._implementation)
         subjects = [ready.subject for ready in readies]
         baseline = next((r.subject for r in readies if r.row.label == self._baseline), subjects[0])
 
@@ -183,16 +186,18 @@ class _Measurement:
         # Of the rest of the time, the share of this size.
         rest = self._deadline() - time.perf_counter()
         share = max(rest / max(len(self.plan.sizes) - self.sizes_done, 1), 0.0)
+        twin = self._twin(next(one for one in readies if one.subject is baseline), setting)
         ended = run_rounds(
             subjects,
             baseline,
             replace(limits, seconds=min(limits.seconds, share)),
             alarm=setting.alarm,
+            twin=twin,
             deadline=self._deadline(),
             seed=self.plan.seed,
             on_round=on_round,
         )
-        self._collect(readies)
+        self._collect(readies, baseline, twin)
         size = names.size(readies[0].row.size)
         reason = f"{ended} of {size}" if size else ended
         if ended.startswith("interrupted"):
@@ -226,54 +231,29 @@ class _Measurement:
             except TimedOut as stopped:
                 self.notes.append(str(stopped))
 
-    def _check(self, readies: Sequence[Ready], setting: Setting) -> None:
-        """Results against the reference, views against copies, dtypes against each other."""
-        if self.plan.check:
-            expected = self._reference(setting, readies)
-            for ready in readies:
-                if isinstance(expected, str):
-                    unchecked(ready, expected)
-                else:
-                    check(ready, expected, self.plan, list(setting.host.values()))
-        warning = results.dtypes_differ(
-            [ready.row for ready in readies], describe.environment().x64
-        )
-        if warning is not None:
-            for ready in readies:
-                ready.warnings.append(warning)
-        # JAX's arrays are immutable, so its results are copies; what NumPy sees of them may not be.
-        if any(ready.row.framework == "jax" for ready in readies):
-            for ready in readies:
-                if ready.is_view and ready.row.framework != "jax":
-                    ready.warnings.append(round_warnings.view())
+    def _twin(self, ready: Ready, setting: Setting) -> TimedImplementation | None:
+        """The baseline once more, where other processes keep the machine busy."""
+        machine = self.signals.machine(self.began, self.signals.read())
+        if not round_warnings.busy(machine) or len(self.plan.entries) < 2:
+            return None
+        subject, device = ready.subject, ready.row.device
+        if subject.fresh is not None or not subject.args:
+            return subject.twin(subject.args, None)
+        args, _ = place(ready.implementation, setting.host, device)
+        moved = mover(ready.implementation, setting.host, device, self.plan.seed + 1)
+        return subject.twin(args, moved)
 
-    def _reference(self, setting: Setting, readies: Sequence[Ready]) -> Reference | str:
-        """The expected results, or why they are unknown."""
-        labels = {ready.row.label for ready in readies}
-        try:
-            limit_s = setting.at_most(self.plan.limits.call_s)
-            with setting.alarm.within(limit_s, "the float64 reference"):
-                # Code that raised or hung already would do so again.
-                well = tuple([e for e in self.plan.entries if e.label in labels])
-                plan = replace(self.plan, entries=well)
-                found = reference(plan, setting.inputs, setting.host, self._implementation)
-        except TimedOut as stopped:
-            return str(stopped).rstrip(".")
-        except Exception as error:
-            return f"the float64 reference raised {describe_error(error)}"
-        if found is not None:
-            return found
-        if len(readies) < 2:
-            return "there is no second implementation to compare with"
-        first = readies[0]
-        arrays = arrays_of(first.implementation, first.outputs)
-        return Reference(tuple(map(np.array, arrays)), names.label(first.row))
-
-    def _collect(self, readies: Sequence[Ready]) -> None:
+    def _collect(
+        self,
+        readies: Sequence[Ready],
+        baseline: TimedImplementation,
+        twin: TimedImplementation | None,
+    ) -> None:
         """The samples into the rows."""
         subjects = [ready.subject for ready in readies]
-        count = finished(subjects)
-        left_out, preempted = dropped(subjects)
+        twins = [] if twin is None or twin.failure or baseline.failure else [twin]
+        count = finished([*subjects, *twins])
+        left_out, preempted = dropped([*subjects, *twins])
         self.rounds += count
         self.preempted += preempted
         self.dropped += len(left_out)
@@ -281,7 +261,10 @@ class _Measurement:
             subject = ready.subject
             rounds = subject.rounds(left_out, len(subject.seconds) if subject.failure else count)
             ready.row = replace(
-                ready.row, processes=(rounds,) if rounds.seconds else (), failure=subject.failure
+                ready.row,
+                processes=(rounds,) if rounds.seconds else (),
+                twin=tuple([one.rounds(left_out, count) for one in twins if subject is baseline]),
+                failure=subject.failure,
             )
 
     def _inputs(self, size: Size) -> tuple[Mapping[str, Any], Mapping[str, Any]] | str:
@@ -306,6 +289,10 @@ class _Measurement:
                     name, f"It raised {describe_error(error)}."
                 )
         return self.implementations[name]
+
+    def _counter(self, entry: Entry, compiled: bool) -> CallCounter:
+        key = (id(entry.function), entry.label if compiled else "")
+        return self.counters.setdefault(key, CallCounter())
 
     @property
     def _baseline(self) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import io
 import math
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -16,18 +16,17 @@ from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, arrays_of
 from jaxscope.bench.placement import aligned_copy, mover, place, task_for
 from jaxscope.bench.plan import Entry, Plan
-from jaxscope.bench.reference import Reference, task_of
+from jaxscope.bench.reference import task_of
 from jaxscope.bench.rounds.machine import Signals
-from jaxscope.bench.rounds.timed_call import TimedImplementation
+from jaxscope.bench.rounds.timed_call import CallCounter, TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, run_on_thread
 from jaxscope.bench.warnings import programs, results, rounds
-from jaxscope.model import Unavailable
 from jaxscope.model.comparison import BenchWarning, ComparisonRow, TimingMode
 
 _GRACE_S = 1.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Ready:
     """A row that can be measured, with its live objects."""
 
@@ -47,9 +46,18 @@ class Ready:
     def call(self) -> Any:
         """One call, waited for, outside the rounds."""
         (args,) = self.subject.batch(1)
-        outputs = self.prepared.call(*args)
-        if self.waiting is not None:
-            self.waiting(outputs)
+        return self.call_with(args)
+
+    def call_with(self, args: tuple[Any, ...]) -> Any:
+        """One call of these arguments, waited for and counted."""
+        try:
+            outputs = self.prepared.call(*args)
+            if self.waiting is not None:
+                self.waiting(outputs)
+        except BaseException:
+            self.subject.counter.raised()
+            raise
+        self.subject.counter.returned()
         return outputs
 
 
@@ -73,10 +81,33 @@ class Setting:
     signals: Signals
     notify: Callable[[str], None]
     compile_count: Callable[[], int]
+    counter: Callable[[Entry, bool], CallCounter]
+    """The counter of an entry's calls: of its Python function, or of what was compiled of it."""
     stack: contextlib.ExitStack
     """Holds the implementations' contexts until the size is done."""
     deadline: float = math.inf
     """Of the whole comparison, on the performance counter."""
+
+    def counted_plan(self) -> Plan:
+        """The plan, with functions that count their calls: for calls that no row makes."""
+        entries = [replace(one, function=self._counted(one)) for one in self.plan.entries]
+        return replace(self.plan, entries=tuple(entries))
+
+    def _counted(self, entry: Entry) -> Callable[..., Any] | str:
+        function, counter = entry.function, self.counter(entry, False)
+        if isinstance(function, str):
+            return function
+
+        def counted(*args: Any) -> Any:
+            try:
+                outputs = function(*args)
+            except BaseException:
+                counter.raised()
+                raise
+            counter.returned()
+            return outputs
+
+        return counted
 
     def at_most(self, seconds: float) -> float:
         """The limit, or the rest of the time of the whole."""
@@ -148,11 +179,19 @@ class _Preparation:
         grace_s = _GRACE_S if implementation.releases_gil else 0.0
         with setting.alarm.within(compile_s + grace_s, f"{label}: the preparation"):
             prepared = implementation.prepare(task, args, device)
+        counter = setting.counter(self.entry, implementation.compiles)
+        if implementation.compiles:  # it was traced once
+            setting.counter(self.entry, False).returned()
         setting.notify(f"{label}: first call")
         first_args = () if prepared.bound else args
         if prepared.refresh:  # the preparation may have consumed them
             first_args, _ = place(implementation, setting.host, device)
-        outputs, waiting, first_s = self._first_call(prepared, first_args, call_s)
+        try:
+            outputs, waiting, first_s = self._first_call(prepared, first_args, call_s)
+        except BaseException:
+            counter.raised()
+            raise
+        counter.returned()
         leaves = implementation.leaves(outputs)
         arrays = arrays_of(implementation, outputs)
         row = replace(
@@ -169,8 +208,11 @@ class _Preparation:
             work = implementation.bind_context(prepared.probe)
             what = f"{label}: the second call"
             found.append(run_on_thread(work, call_s, what, setting.notify))
-        if implementation.framework == "jax":
+            counter.returned()
+        not_computed = results.not_computed(leaves)
+        if implementation.framework == "jax" and not_computed is None:
             found.append(programs.not_an_array(leaves))
+        found.append(not_computed)
         if plan.check:
             found.append(results.nothing_finite(arrays))
         changed = self._changed(prepared, args)
@@ -192,7 +234,7 @@ class _Preparation:
             mode=plan.mode,
             compile_count=prepared.compile_count or setting.compile_count,
             signals=setting.signals,
-            calls=1,
+            counter=counter,
         )
         setting.notify(f"{label}: warming up")
         with setting.alarm.within(call_s, f"{label}: the warm-up"), silenced() as sink:
@@ -201,7 +243,7 @@ class _Preparation:
             except (TimedOut, MemoryError):
                 raise
             except Exception as error:
-                text = f"It raised {describe_error(error)} in call {subject.calls}."
+                text = f"It raised {describe_error(error)} in call {subject.failed_call}."
                 raise Failed(replace(row, failure=text)) from error
         if sink.writes:
             found.append(rounds.printing())
@@ -269,33 +311,3 @@ class _Preparation:
             return tuple(made)
 
         return fresh
-
-
-_NUMBERS = "biufcV"
-"""The kinds of dtypes that hold numbers; JAX's own, such as bfloat16, are of kind V."""
-
-
-def check(
-    ready: Ready, reference: Reference, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
-) -> None:
-    """Compare the results with the reference; fill in the row's error and its warnings."""
-    leaves = ready.implementation.leaves(ready.outputs)
-    arrays = arrays_of(ready.implementation, ready.outputs)
-    if any(array.dtype.kind not in _NUMBERS for array in (*arrays, *reference.leaves)):
-        unchecked(ready, "the results are not arrays of numbers")
-        return
-    result = results.check(
-        arrays,
-        reference.leaves,
-        max([array.size for array in inputs], default=1),
-        plan.tolerance,
-        reference.name,
-        coarsest=results.expected(leaves, inputs),
-    )
-    ready.warnings += result.warnings
-    ready.row = replace(ready.row, error=result.error, error_limit=result.limit)
-
-
-def unchecked(ready: Ready, why: str) -> None:
-    """Record why the results were not compared."""
-    ready.row = replace(ready.row, error=Unavailable(why))

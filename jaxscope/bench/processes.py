@@ -132,6 +132,8 @@ def _merged_row(records: Sequence[ComparisonRecord], row: ComparisonRow) -> Comp
     return replace(
         rows[0],
         processes=tuple([rounds for one in rows for rounds in one.processes]),
+        # A process without load has no twin; then the number of twins shows that one is missing.
+        twin=tuple([rounds for one in rows for rounds in one.twin]),
         failure=next((one.failure for one in rows if one.failure), ""),
         warnings=tuple(warnings.values()),
     )

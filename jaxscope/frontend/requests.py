@@ -73,8 +73,8 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     program = report.programs[number]
     if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
         found["instructions"] = by_instruction(program, stage)
-    if stage.kind in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO):
-        # The two together tell why an equation was eliminated.
+    if stage.kind is not StageKind.HLO:
+        # The others together tell why an equation was eliminated.
         found |= lost(program)
     if len(program.equations) > MANY:
         found["equations"] = to_json(program.equations)

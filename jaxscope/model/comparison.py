@@ -38,6 +38,8 @@ class RatioVerdict(StrEnum):
     SLOWER = "slower"
     SAME = "same"
     UNCLEAR = "unclear"
+    NOT_COMPARED = "not compared"
+    """One of the two did different work, or none, so their times say nothing of each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Ratio:
     high: float
     verdict: RatioVerdict
     why: str = ""
-    """The reason for an unclear verdict, as one sentence."""
+    """The reason for an unclear or missing verdict, as one sentence."""
     _: KW_ONLY
     rounds: int = 0
     autocorrelation: float = 0.0
@@ -133,6 +135,9 @@ class ComparisonRow:
     processes: tuple[Rounds, ...] = ()
     """The rounds of each process. Empty when nothing was measured; then `failure` has the
     reason."""
+    twin: tuple[Rounds, ...] = ()
+    """The baseline of a busy machine once more, in the same rounds of each process: its ratio to
+    itself is the difference that the load alone makes. Empty without load and for the others."""
     failure: str = ""
     """The reason for missing rounds, or for their early end. A whole sentence."""
     compile: Phases | Unavailable = _NOT_COMPILED

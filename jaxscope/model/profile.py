@@ -45,9 +45,9 @@ class LineTime:
     seconds: float
     """Best estimate; measured where it equals `low_s` and `high_s`."""
     low_s: float
-    """Time of the instructions that belong to this line alone."""
+    """Time of the instructions that belong to this line alone, by their tags."""
     high_s: float
-    """`low_s` and all the time of the instructions that it shares with other lines."""
+    """All the time of the instructions that are, or may be, of this line."""
     approximate_s: float = 0.0
     """The part from approximate matches: by name or neighbors, not by a tag."""
     _: KW_ONLY
@@ -58,7 +58,7 @@ class LineTime:
 
     @property
     def shared(self) -> bool:
-        """Whether part of its time is in multi-line fusions."""
+        """Whether part of its time is inferred, or in multi-line fusions."""
         return self.high_s > self.low_s
 
 

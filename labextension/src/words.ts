@@ -19,7 +19,7 @@ export function significant(value: number): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-type Figure = number | null | undefined;
+export type Figure = number | null | undefined;
 
 function isKnown(value: Figure): value is number {
   return Number.isFinite(value);

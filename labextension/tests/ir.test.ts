@@ -7,7 +7,7 @@ import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
 import { noticeOf } from "../src/ir/states";
-import { paneWords, statusWords } from "../src/ir/status";
+import { paneWords, statusWords, unattributedWords } from "../src/ir/status";
 import { StageTexts } from "../src/ir/texts";
 import { Equations, splitLines } from "../src/links";
 import type { TextState } from "../src/model";
@@ -179,6 +179,29 @@ test("beside the source stand time, work, the backward part and counts, as many 
   expect(fitting(all, 10)?.cells(3)).toHaveLength(1);
   const plain = sourceFigures(model({ lines: [{ 3: row }, {}] }));
   expect(plain?.columns.map(({ title }) => title)).toEqual(["FLOP", "eqns", "instr"]);
+});
+
+test("a figure of which much is not exact is a bracket, and what has no line is in the foot", () => {
+  const counts = { equations: 1, instructions: 2, exact: false, at_least: true };
+  const lines: ProgramFiguresJson["lines"] = [
+    {
+      3: { ...counts, flops: null, flops_bracket: { low: 0, high: 1200 } },
+      4: { ...counts, flops: 1000, bytes: 64 },
+    },
+    {},
+  ];
+  const unattributed = { flops: 1000, total: 2000, bytes: 64, lines: [3, 4], share: 0.02 };
+  const report = model({ lines, unattributed });
+  const all = sourceFigures(report);
+  expect(all?.cells(3)?.[0]).toBe("0 … 1.2 k");
+  expect(all?.cells(4)?.[0]).toEqual({ text: "≥1 k", bar: 0.5 });
+  expect(unattributedWords(report)).toBe(
+    "unattributed: 1 kFLOP, of line 3 or 4, 64 B moved, 2 % of the time",
+  );
+  const words = (line: number) =>
+    statusWords(report, report.ofSource(line), new StageTexts(report)).join(" · ");
+  expect(words(3)).toContain("0 FLOP … 1.2 kFLOP");
+  expect(unattributedWords(model())).toBe("");
 });
 
 test("beside the optimized HLO stand the share of the time, work and traffic of a run", () => {

@@ -479,3 +479,27 @@ def test_a_result_that_is_no_number_is_a_row_that_says_so(notebook: Notebook) ->
     for row in notebook.names["c"].rows:
         assert isinstance(row.error, Unavailable)
         assert row.error.reason == "the results are not arrays of numbers"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%jaxbench -o c np.tanh(x) vs remembered(x)",
+        "%%jaxbench -o c\n# numpy\nnp.tanh(x)\n# numpy: cached\nremembered(x)",
+    ],
+)
+def test_a_remembered_result_has_no_verdict_in_any_form(notebook: Notebook, cell: str) -> None:
+    notebook.must(
+        "import functools\n@functools.cache\ndef _of(n): return np.tanh(x)\n"
+        "def remembered(a): return _of(a.size)"
+    )
+    ran = bench(notebook, cell)
+    notebook.must("del functools, remembered, _of")
+    assert ran.error is None
+    made = notebook.names["c"]
+    assert made.ratio(made.labels[1]).verdict == "not compared"
+    first = made.summary()
+    assert "is not compared with" in first
+    assert "its result does not change with `x`" in first
+    assert " ".join(ran.text.split()).startswith(" ".join(first.split()))
+    assert "faster" not in ran.text

@@ -8,14 +8,22 @@ import time
 import pytest
 
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from measurements import between_processes, null_comparison, pairs, planted_difference
+from measurements import (
+    between_processes,
+    null_comparison,
+    pairs,
+    peak_verdicts,
+    planted_difference,
+)
 from measurements.__main__ import NAMES
 from measurements.budget import within
 
 MINE = {
+    "peak_verdicts",
     "null_comparison",
     "null_under_load",
     "planted_difference",
+    "planted_under_load",
     "interval_coverage",
     "between_processes",
     "timer_agreement",
@@ -76,7 +84,7 @@ def test_runs_of_several_processes_have_to_cover_the_estimate_of_the_others(monk
 def test_a_wrong_sign_is_over_the_budget(monkeypatch):
     """The spin is on the second side in odd runs."""
 
-    def right(entries, inputs, seed):
+    def right(entries, inputs, seed, limits):
         spun = entries[1].label == "spun"
         return ratio(1.05, RatioVerdict.SLOWER) if spun else ratio(0.95, RatioVerdict.FASTER)
 
@@ -84,9 +92,24 @@ def test_a_wrong_sign_is_over_the_budget(monkeypatch):
     found = planted_difference.measure(10)
     assert found["found"] == {"count": 10, "ok": True}
     assert within(found)
-    monkeypatch.setattr(planted_difference, "ratio_of", lambda *_: ratio(1.05, RatioVerdict.SLOWER))
+    monkeypatch.setattr(
+        planted_difference, "ratio_of", lambda *_, **__: ratio(1.05, RatioVerdict.SLOWER)
+    )
     found = planted_difference.measure(10)
     assert found["wrong_sign"] == {"count": 5, "ok": False}
+
+
+def test_opposite_verdicts_on_one_program_are_over_the_budget():
+    def process(low, high):
+        return {"verdicts": {"1": low, "4": high}}
+
+    near = [process("memory-bound", said) for said in ("near the ridge", "compute-bound")]
+    found = peak_verdicts.agreement(near)
+    assert found["one_verdict"] == {"count": 1}
+    assert found["contradictions"] == {"count": 0, "ok": True}
+    found = peak_verdicts.agreement([*near, process("memory-bound", "memory-bound")])
+    assert found["contradictions"] == {"count": 1, "ok": False}
+    assert found["by_intensity"]["1"] == {"memory-bound": 3}
 
 
 def test_the_spin_adds_its_share():
@@ -94,7 +117,7 @@ def test_the_spin_adds_its_share():
         def block_until_ready(self):
             return self
 
-    spun = planted_difference.spinning(lambda x: Ready(), 0.2)
+    spun = planted_difference.spinning(lambda x: Ready(), 0.01)
     start = time.perf_counter()
     spun(None)
     assert time.perf_counter() - start >= 0.01

@@ -189,7 +189,7 @@ AFTER = (
     "capture.program.stages.parse_module",
     "capture.program.stages.Handles.text",
     "capture.program.compile.tag",
-    "capture.program.compile.identity",
+    "capture.program.identity._digest",
     "view.report.summary.first_parts",
     "capture.source.sources.SourceFiles.index",
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.analysis.comparison import stats
+from jaxscope.analysis.comparison import stats, validity
 from jaxscope.analysis.comparison.sweep import Size
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict
 
@@ -50,6 +50,8 @@ def _one(
         why = f"the mode is {now.mode} now and was {then.mode} then"
     elif row.dtype != old.dtype:
         why = f"the results are {row.dtype} now and were {old.dtype} then"
+    elif validity.unfit(row) or validity.unfit(old):
+        why = validity.unfit(row) or validity.unfit(old)
     ratio = stats.ratio_to_stored(row, old) if old is not None and not why else None
     return Regression(row.label, row.device, row.size, ratio, why, title=row.title)
 

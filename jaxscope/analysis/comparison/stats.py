@@ -12,9 +12,10 @@ import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope import words
+from jaxscope.analysis.comparison import validity
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict, Rounds
 from jaxscope.model.timing import order_interval
 
@@ -23,12 +24,14 @@ DIFFERENT = 0.01
 EQUAL = 0.02
 """An interval inside this is called the same."""
 DISTURBED = math.log(2)
-"""The margin instead of `DIFFERENT` where rounds are not independent or the machine was busy."""
+"""The margin instead of `DIFFERENT` where rounds are not independent or the machine was busy, and
+no twin of the baseline shows by how much that disturbs a ratio."""
 STORED = 0.05
 """The margin instead of both for a stored baseline: a different process, a different day."""
 CORRELATED = 0.3
 """Autocorrelation above this: the rounds drift together and the interval is too narrow."""
-_DISTURBANCES = ("J305", "J306", "J307")
+_LOAD = ("J306", "J307")
+"""Disturbances that a twin of the baseline shows; J305 is of one implementation alone."""
 ENOUGH_PROCESSES = 5
 """From here on the range of the processes' intervals needs no widening."""
 _STUDENT = {2: 12.706, 3: 4.303, 4: 3.182}
@@ -175,10 +178,31 @@ def ratio(record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow) -> 
     if row is base:
         return Ratio(1.0, 1.0, 1.0, RatioVerdict.SAME, rounds=len(row.samples))
     warnings = (*record.warnings, *row.warnings, *base.warnings)
-    disturbance = next((one.text for one in warnings if one.code in _DISTURBANCES), "")
+    alone = next((one.text for one in warnings if one.code == "J305"), "")
+    load = next((one.text for one in warnings if one.code in _LOAD), "")
     pairs = zip(row.processes, base.processes, strict=False)
     found = [_of_process(mine, theirs) for mine, theirs in pairs]
-    return combined([one for one in found if one.count], disturbance)
+    null = None if alone else _null(record, row)
+    made = combined([one for one in found if one.count], alone or load, null)
+    for one in (row, base):
+        why = validity.unfit(one)
+        if why and found:
+            text = f"The time of {one.title or one.label} says nothing: {why}."
+            return replace(made, verdict=RatioVerdict.NOT_COMPARED, why=text)
+    return made
+
+
+def _null(record: ComparisonRecord, row: ComparisonRow) -> float | None:
+    """The largest end of the intervals of the baseline against its twin, in the rounds of the row;
+    None where a process has no twin."""
+    twins = (one for one in record.at(row.size) if len(one.twin) == len(one.processes) > 0)
+    base = next(twins, None)
+    if base is None:
+        return None
+    found = [_of_process(*pair) for pair in zip(base.twin, base.processes, strict=True)]
+    if any(one.count < _FEWEST for one in found):
+        return None
+    return max(max(abs(one.low), abs(one.high)) for one in found)
 
 
 @functools.lru_cache(maxsize=128)
@@ -190,10 +214,11 @@ def _of_process(mine: Rounds, theirs: Rounds) -> LogRatio:
     return estimate(log_ratios([mine.seconds[i] for i in kept], [theirs.seconds[i] for i in kept]))
 
 
-def combined(found: Sequence[LogRatio], disturbance: str = "") -> Ratio:
+def combined(found: Sequence[LogRatio], disturbance: str = "", null: float | None = None) -> Ratio:
     """One ratio of several processes: their median, with the interval of `_covering`.
 
-    `disturbance` is the warning of a disturbed run: its verdict needs a factor of two.
+    disturbance: the warning of a disturbed run. Its verdict needs a factor of two, or more than
+    `null`, the most by which the baseline may have differed from itself in the same rounds.
     """
     if not found:
         nothing = "There are no rounds in which both were measured."
@@ -209,12 +234,15 @@ def combined(found: Sequence[LogRatio], disturbance: str = "") -> Ratio:
     if count < _FEWEST:
         why = f"Only {words.count(count, 'round')}, too few for an interval."
         conclusion = RatioVerdict.UNCLEAR
-    elif why:
+    elif why and (null is None or why is not disturbance):
         conclusion = verdict(low, high, DISTURBED, 0.0)
     else:
-        conclusion = verdict(low, high)
+        margin = max(DIFFERENT, null) if why and null is not None else DIFFERENT
+        conclusion = verdict(low, high, margin, EQUAL if margin <= EQUAL else 0.0)
         if conclusion is RatioVerdict.UNCLEAR:
-            why = _undecided(low, high)
+            why = _undecided(low, high, margin)
+            if margin > DIFFERENT and null is not None:
+                why += f" The baseline differed from itself by up to {math.expm1(null):.1%}."
             if 1 < len(found) < ENOUGH_PROCESSES:
                 why += f" {len(found)} processes say little about the next: run five."
     return Ratio(
@@ -293,4 +321,6 @@ def drift(values: Sequence[float]) -> float | None:
 
 def _undecided(low: float, high: float, margin: float = DIFFERENT, equal: float = EQUAL) -> str:
     ends = f"{math.expm1(low):+.1%} to {math.expm1(high):+.1%}"
+    if margin > equal:
+        return f"The interval, {ends}, does not clear ±{margin:.0%}."
     return f"The interval, {ends}, neither clears ±{margin:.0%} nor stays within ±{equal:.0%}."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.comparison import stats
+from jaxscope.analysis.comparison.validity import unfit
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 
 Size = tuple[tuple[str, float], ...]
@@ -164,9 +165,10 @@ class BreakEven:
 def break_even(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
     """The number of calls after which the row's implementation has caught up with the baseline.
 
-    From the medians; the baseline's own preparation counts too. None without rounds.
+    From the medians; the baseline's own preparation counts too. None without rounds, or where the
+    times are not of the same work.
     """
-    if not row.measured or not base.measured:
+    if not row.measured or not base.measured or unfit(row) or unfit(base):
         return None
     mine, theirs = statistics.median(row.samples), statistics.median(base.samples)
     extra = preparation(row) - preparation(base)

@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator
 
 from jaxscope.analysis.findings.calls import calls, uncertainty
 from jaxscope.analysis.findings.constants import constants, count_computing
+from jaxscope.analysis.findings.costlier_forms import costlier_forms
 from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect, TracedCode
-from jaxscope.analysis.findings.loops import eager, loops, progress_bars, vmap
+from jaxscope.analysis.findings.loops import eager, loops, progress_bars
 from jaxscope.analysis.findings.memory import checkpoints, donation
-from jaxscope.analysis.findings.precision import precision
+from jaxscope.analysis.findings.mutations import mutations
+from jaxscope.analysis.findings.numerics import numerics
+from jaxscope.analysis.findings.precision import precision, promotion
+from jaxscope.analysis.findings.random_keys import key_reuse
 from jaxscope.analysis.findings.sharding import sharding
 from jaxscope.analysis.findings.side_effects import side_effects
 from jaxscope.analysis.findings.transfers import transfers
+from jaxscope.analysis.findings.vmap import vmap
 from jaxscope.model import Finding, FindingKind
 
 __all__ = ["RULES", "Evidence", "NameFact", "ObservedSideEffect", "count_computing", "findings"]
@@ -23,11 +28,16 @@ Rule = Callable[[Evidence, TracedCode], Iterator[Finding]]
 
 RULES: tuple[Rule, ...] = (
     side_effects,
+    mutations,
     progress_bars,
     constants,
     loops,
     vmap,
     precision,
+    promotion,
+    key_reuse,
+    numerics,
+    costlier_forms,
     calls,
     transfers,
     donation,

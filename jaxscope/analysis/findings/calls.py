@@ -128,12 +128,13 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     for program in evidence.record.programs:
         if not program.exact:
             why = program.inexact_why or "its equations carry no tags of this program"
+            fix = "Inspect the function before its first call, or run without `--no-recompile`."
             yield Finding(
                 FindingKind.APPROXIMATE_SOURCE_MAPPING,
                 None,
                 f"Links between the source and the compiled stages of {program.title} are "
                 "approximate or missing.",
-                "Inspect the function before its first call, or run without `--no-recompile`.",
+                fix if program.equations else "Pass the function and its arguments instead.",
                 f"{why[:1].upper()}{why[1:].rstrip('.')}.",
             )
         call = program.call

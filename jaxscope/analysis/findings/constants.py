@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, root, value_names
-from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions
+from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions, too_long
 from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
 
@@ -48,8 +48,10 @@ def constants(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
 def count_computing(optimized_hlo: str) -> int | None:
     """Instructions of an optimized program that compute, rather than hold or move data.
 
-    None when the text is not understood.
+    None when the text is too long or not understood.
     """
+    if too_long(optimized_hlo):
+        return None
     try:
         module = parse_module(optimized_hlo)
     except HloTextError:
@@ -124,12 +126,13 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     if not any(program.equations for program in programs):
         return
     kinds = {fact.name: fact.kind for fact in evidence.names if fact.foreign}
+    after = {fact.name for fact in evidence.names if fact.after}
     for program in programs:
         for value in program.inputs:
             if value.kind is ValueKind.STATIC and "captured as a constant" in value.reason:
                 kinds.setdefault(root(value.name), value.reason.partition(",")[0])
     for name, kind in kinds.items():
-        use = _value_use(name, traced)
+        use = _value_use(name, traced, rebound=name not in after)
         if use is None:
             continue
         source, line = use
@@ -144,8 +147,11 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         )
 
 
-def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
-    """Source and line of the first use of a name's values, not only of its shape or columns."""
+def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, int] | None:
+    """Source and line of the first use of a name's values, not only of its shape or columns.
+
+    With `rebound`, of the value before the run: not of one that the cell gives the name.
+    """
     for scope in traced.scopes:
         for node in scope.nodes() if name not in scope.own else ():
             match node:
@@ -153,7 +159,11 @@ def _value_use(name: str, traced: TracedCode) -> tuple[int, int] | None:
                     continue
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
                     value = node.value
-                    if value is not None and name in value_names(value):
+                    if (
+                        value is not None
+                        and name in value_names(value)
+                        and not (rebound and traced.is_rebound(name, node.lineno, scope))
+                    ):
                         return scope.source, node.lineno
                 case _:
                     continue

@@ -4,7 +4,10 @@ code as syntax, with the parts that JAX is known to have traced."""
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 
+from jaxscope.analysis.jaxpr.dataflow import Region
+from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.analysis.python.parse import Code, parsed
 from jaxscope.analysis.python.scopes import Binds, parameters
 from jaxscope.analysis.python.statements import own_nodes
@@ -33,6 +36,8 @@ class NameFact:
     """For an array, as `Value.aval` spells it: `float32[4,8]`."""
     foreign: bool = False
     """An array of a library whose arrays JAX cannot trace."""
+    after: bool = False
+    """The name had no value before the run; this is the one after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Evidence:
     _: KW_ONLY
     computing: tuple[int | None, ...] = ()
     """Result of `count_computing` for each program; None where the text was not read."""
+    regions: tuple[Region | None, ...] = ()
+    """The dataflow of each program; None where it was not read."""
 
 
 def timing(program: Program, label: str) -> Timing | None:
@@ -64,6 +71,7 @@ def timing(program: Program, label: str) -> Timing | None:
 STATIC_ATTRIBUTES = frozenset(
     {"shape", "dtype", "ndim", "size", "sharding", "weak_type", "columns", "index", "itemsize"}
 )
+_JITS = frozenset({"jit", "filter_jit", "pmap"})
 STATIC_CALLS = frozenset({"len", "type", "isinstance", "hasattr", "callable", "id"})
 
 
@@ -77,6 +85,7 @@ class TracedScope:
     body: tuple[ast.stmt, ...]
     own: frozenset[str]
     """Local names; empty for the cell."""
+    parameters: frozenset[str] = frozenset()
 
     @property
     def title(self) -> str:
@@ -121,6 +130,8 @@ class TracedCode:
     def __init__(self, evidence: Evidence) -> None:
         record = evidence.record
         self.block = record.form is Form.BLOCK
+        self._programs = record.programs
+        self._regions = evidence.regions
         self.codes = [
             Code(index, source, tree)
             for index, source in enumerate(record.sources)
@@ -140,6 +151,12 @@ class TracedCode:
         self.tracer_names = {root(v.name) for v in (*entering, *outputs)} - {"Out"}
         """Block form: names that hold tracers while the cell runs."""
 
+    @cached_property
+    def flows(self) -> list[tuple[Program, Flow]]:
+        """The programs whose dataflow is known, with it."""
+        known = zip(self._programs, self._regions, strict=False)
+        return [(program, Flow(region)) for program, region in known if region is not None]
+
     def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
         """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""
         parts: list[str] = []
@@ -154,6 +171,67 @@ class TracedCode:
     def uses_tracer(self, node: ast.AST) -> bool:
         """Whether the expression uses more of a tracer than its shape and type."""
         return any(name in self.tracer_names for name in value_names(node))
+
+    def is_jax_array(self, node: ast.AST, scope: TracedScope) -> bool:
+        """Whether an expression is a JAX array for certain, rather than NumPy's or a number."""
+        match node:
+            case ast.Name(id=name) if name in scope.own or not scope.name:
+                assigned = [
+                    statement.value
+                    for statement in scope.nodes()
+                    if isinstance(statement, ast.Assign)
+                    and any(isinstance(t, ast.Name) and t.id == name for t in statement.targets)
+                    and statement.lineno < line_of(node)
+                ]
+                if assigned:
+                    return all(self.is_jax_array(value, scope) for value in assigned)
+                if scope.name:
+                    return name in scope.parameters and name in self.tracer_names
+                return name in self.tracer_names or self.kinds.get(name, "").startswith("jax")
+            case ast.Name(id=name):
+                return self.kinds.get(name, "").startswith("jax")
+            case ast.Call(func=ast.Attribute(value=value)) if not self.dotted(node.func, scope):
+                return self.is_jax_array(value, scope)
+            case ast.Call(func=function):
+                return self.dotted(function, scope).startswith(("jax.numpy.", "jax.lax.", "jax.nn"))
+            case ast.BinOp(left=left, right=right):
+                return any(self.is_jax_array(side, scope) for side in (left, right))
+            case ast.Attribute(attr=attr) if attr in STATIC_ATTRIBUTES:
+                return False
+            case ast.Attribute(value=value) | ast.Subscript(value=value):
+                return self.is_jax_array(value, scope)
+            case ast.UnaryOp(operand=value):
+                return self.is_jax_array(value, scope)
+            case _:
+                return False
+
+    def is_rebound(self, name: str, line: int, scope: TracedScope) -> bool:
+        """Whether the cell has given a name a new value before traced code reads it on a line."""
+        stores = [
+            node.lineno
+            for node in (own_nodes(self.cell.tree.body) if self.cell is not None else ())
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
+        if scope.name or scope.source:
+            return bool(stores)  # a function reads the value that the name has when it is called
+        return any(store < line for store in stores)
+
+    @cached_property
+    def compiled_names(self) -> dict[str, str]:
+        """Names that call a compiled function of the run, with the name of its program: `step`,
+        also of `step = jax.jit(f)`."""
+        names = {program.name: program.name for program in self._programs}
+        for code in self.codes:
+            for node in ast.walk(code.tree):
+                match node:
+                    case ast.Assign(
+                        targets=[ast.Name(id=name)],
+                        value=ast.Call(func=function, args=[ast.Name(id=wrapped), *_]),
+                    ) if wrapped in names and self.dotted(function).rpartition(".")[2] in _JITS:
+                        names[name] = names[wrapped]
+                    case _:
+                        continue
+        return names
 
     def name_lines(
         self, name: str, context: type[ast.expr_context] = ast.expr_context
@@ -196,8 +274,9 @@ class TracedCode:
                 )
                 is_program = code.index == 0 and node in code.tree.body and node.name in programs
                 if ran or (is_program and not self.block):
-                    own = frozenset(parameters(node.args)) | Binds.of(node.body).names
-                    found.append(TracedScope(code.index, node.name, tuple(node.body), own))
+                    given = frozenset(parameters(node.args))
+                    own = given | Binds.of(node.body).names
+                    found.append(TracedScope(code.index, node.name, tuple(node.body), own, given))
         return found
 
 

@@ -1,5 +1,5 @@
-"""Python loops that JAX unrolled into a copy of the body for each iteration, loops whose operations
-run and compile one by one, outside any jit, and operations that `vmap` cannot batch."""
+"""Python loops and recursion that JAX unrolled into copies of the body, and loops whose operations
+run and compile one by one, outside any jit."""
 
 import ast
 import statistics
@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
-from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import (
-    Batching,
-    BatchingResult,
+    Compile,
     CompileKind,
     Equation,
     Finding,
@@ -55,7 +53,7 @@ class Unrolled:
 
 
 def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
-    """Unrolled loops, outermost first; a training loop is a kind of its own."""
+    """Unrolled loops, outermost first, and recursion; a training loop is a kind of its own."""
     for program in evidence.record.programs:
         compiling = sum(evidence.record.compiles[i].total_s for i in program.compiles)
         found = [u for code in traced.codes for u in _unrolled(code, program)]
@@ -63,6 +61,7 @@ def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         for unrolled in costly:
             if not any(_contains(other, unrolled) for other in costly):
                 yield _finding(unrolled, program, compiling)
+        yield from _recursion(program)
 
 
 def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
@@ -213,6 +212,40 @@ def _trains(unrolled: Unrolled) -> bool:
     return takes_gradient and backward and bool(stored & read)
 
 
+def _recursion(program: Program) -> Iterator[Finding]:
+    """Functions that call themselves for one more copy of their body."""
+    depths: dict[tuple[int, str], set[int]] = {}
+    inside: Counter[tuple[int, str]] = Counter()
+    lines: dict[tuple[int, str], int] = {}
+    for equation in program.equations:
+        if len(equation.frames) < COPIES and not depths:
+            continue
+        calls = Counter((f.source, f.function) for f in equation.frames if f.source is not None)
+        for frame in equation.frames:
+            key = (frame.source or 0, frame.function)
+            if calls.get(key, 0) > 1:
+                lines[key] = frame.span.line  # at last the outermost: that of the recursive call
+        for key, depth in calls.items():
+            depths.setdefault(key, set()).add(depth)
+            inside[key] += 1
+    for (source, function), found in depths.items():
+        number = inside[source, function]
+        if len(found) < COPIES or number < EQUATIONS:
+            continue
+        name = function.rpartition("<locals>.")[2]
+        yield Finding(
+            FindingKind.UNROLLED_LOOP,
+            lines[source, function],
+            f"The recursion of `{name}` was unrolled into {max(found)} calls, so compile time "
+            "grows with its depth.",
+            "Use `jax.lax.scan` or `jax.lax.fori_loop`, with the values between two calls as the "
+            "carry.",
+            f"{number} of the {count(len(program.equations), 'equation')} of {program.title} come "
+            "from its calls.",
+            source=source,
+        )
+
+
 def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
     copies, number = unrolled.copies, len(unrolled.equations)
     if _trains(unrolled):
@@ -242,6 +275,9 @@ def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
 EAGER_COMPILES = 8
 """Compilations by one line in a loop: `x[:i]` compiles once for every `i`, 15-40 ms each."""
 
+EAGER_AGAIN = 4
+"""Of the same operation."""
+
 
 def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """The costliest line of a loop that compiles operation by operation."""
@@ -254,18 +290,22 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         if isinstance(node, ast.For | ast.While)
         for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
     }
-    compiled: dict[int, list[float]] = {}
+    compiled: dict[int, list[Compile]] = {}
     for made in evidence.record.compiles:
         if made.kind is CompileKind.EAGER and made.site is not None and made.site.source == 0:
-            compiled.setdefault(made.site.span.line, []).append(made.total_s)
+            compiled.setdefault(made.site.span.line, []).append(made)
     found = {
-        line: times
-        for line, times in compiled.items()
-        if line in looped and len(times) >= EAGER_COMPILES
+        line: made
+        for line, made in compiled.items()
+        # One iteration compiles many operations once: only the same again is of the next.
+        if line in looped
+        and len(made) >= EAGER_COMPILES
+        and max(Counter(one.fun_name for one in made).values()) >= EAGER_AGAIN
     }
     if not found:
         return
-    line, times = max(found.items(), key=lambda item: sum(item[1]))
+    line, slow = max(found.items(), key=lambda item: sum(one.total_s for one in item[1]))
+    times = [one.total_s for one in slow]
     more = f", and {count(len(found) - 1, 'more line')} did the same" if len(found) > 1 else ""
     yield Finding(
         FindingKind.EAGER,
@@ -276,53 +316,3 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         "`jax.lax.dynamic_slice` with a fixed size.",
         f"Line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}{more}.",
     )
-
-
-_BATCHED_CALLBACK = (
-    "Let it take the whole batch, with `vmap_method='expand_dims'` or `'broadcast_all'`."
-)
-_FIXES = {
-    "pure_callback": _BATCHED_CALLBACK,
-    "ffi_call": _BATCHED_CALLBACK,
-    "io_callback": "Call it once with the whole batch, outside the function under `vmap`.",
-    "custom_vmap": "Write a rule for the whole batch with `jax.custom_batching.custom_vmap`.",
-}
-
-
-def vmap(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
-    """Loops that a batching rule inserted, and conditionals that became selects."""
-    for program in evidence.record.programs:
-        batching = program.vmap
-        if not isinstance(batching, Batching):
-            continue
-        for each in batching.equations:
-            # Examples along the innermost axis that the equation depends on.
-            size = batching.axes[each.over[-1]].size if each.over else None
-            if not each.function or size is None or size < 2:
-                continue
-            source, line = place_of(program.equations[each.equation]) or (0, None)
-            if each.result is BatchingResult.SEQUENTIAL_LOOP:
-                yield Finding(
-                    FindingKind.SEQUENTIAL_VMAP,
-                    line,
-                    f"`{each.function}` runs once per example: `vmap` turned it into a sequential "
-                    "loop.",
-                    _FIXES.get(
-                        each.function, "Use a form that takes a batch, or move it out of `vmap`."
-                    ),
-                    f"{program.title} loops over a batch of {count(size, 'example')}.",
-                    source=source,
-                )
-            elif each.result is BatchingResult.SELECT_ALL_BRANCHES:
-                number = each.detail.partition(" ")[0]
-                branches = "both branches" if number == "2" else f"all {number} branches"
-                yield Finding(
-                    FindingKind.COND_TO_SELECT,
-                    line,
-                    f"`{each.function}` became a `select` under `vmap`, so {branches} run for "
-                    "every example.",
-                    "If all examples take the same branch, pass the predicate with `in_axes=None`. "
-                    "If one branch is expensive, use `jax.lax.map`.",
-                    f"Its predicate depends on the batch of {count(size, 'example')}.",
-                    source=source,
-                )

@@ -54,22 +54,26 @@ def _decorator_donation(program: Program, traced: TracedCode) -> Iterator[Findin
     cell = traced.cell
     if cell is None:
         return
-    function = next((f for f in cell.functions if f.name == program.name), None)
+    functions = (f for code in traced.codes for f in code.functions)
+    function = next((f for f in functions if f.name == program.name), None)
     if function is None:
         return
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     for statement in _top_statements(cell.tree.body):
         match statement:
-            case ast.Assign(
-                targets=[target], value=ast.Call(func=ast.Name(id=called), args=arguments)
-            ) if called == program.name:
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=called)) as call) if (
+                traced.compiled_names.get(called) == program.name
+            ):
                 pass
             case _:
                 continue
         stored = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
         given = [
             (parameter, argument.id)
-            for parameter, argument in zip(parameters, arguments, strict=False)
+            for parameter, argument in (
+                *zip(parameters, call.args, strict=False),
+                *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg),
+            )
             if isinstance(argument, ast.Name) and argument.id in stored
         ]
         chosen: list[str] = []
@@ -146,13 +150,14 @@ def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 and (advice.loop or not any(d.startswith("cpu") for d in program.devices))
             ):
                 name = advice.function.rpartition("<locals>.")[2]
+                applied = "jax.checkpoint" + ("" if name == "<lambda>" else f"({name})")
                 share = advice.flops / total if total else 0.0
                 yield Finding(
                     FindingKind.SAVED_RESIDUALS,
                     advice.line,
                     f"The forward pass saves the residuals of all {advice.calls:g} calls of "
                     f"`{name}` for the backward pass.",
-                    f"Use `jax.checkpoint({name})`, which recomputes them one call at a time. A "
+                    f"Use `{applied}`, which recomputes them one call at a time. A "
                     "`policy` selects residuals to save.",
                     f"Estimate: {size(advice.freed_bytes)} less of the {size(memory.peak)} peak, "
                     f"for {percent(share)} more FLOPs.",

@@ -1,4 +1,4 @@
-"""Impure Python in traced code: output, files, logging, state, random numbers and the clock."""
+"""Impure Python in traced code: output, files, logging, random numbers and the clock."""
 
 import ast
 import re
@@ -20,11 +20,10 @@ def side_effects(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     yield from _files(evidence, traced)
     for scope in traced.scopes:
         yield from _logging(traced, scope)
+        yield from _warnings(traced, scope)
     for scope in traced.scopes:
         yield from _random(traced, scope)
         yield from _clock(traced, scope)
-        if not traced.block:  # block form refuses mutations or makes them on every run
-            yield from _mutations(traced, scope)
 
 
 def side_effect(
@@ -168,28 +167,50 @@ _LOG_METHODS = frozenset({"debug", "info", "warning", "error", "critical", "exce
 def _logging(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
     for node in scope.unconditional():
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)) if (
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if (
                 method in _LOG_METHODS
-                and owner not in scope.own
-                and (
-                    traced.modules.get(owner) == "logging"
-                    or traced.kinds.get(owner) == "logging.Logger"
-                )
+                and _is_logger(owner, traced, scope)
                 and (not traced.block or any(map(traced.uses_tracer, node.args)))
             ):
+                shown = ast.unparse(node.func)
                 yield side_effect(
                     scope,
                     line_of(node),
-                    f"`{owner}.{method}` runs while the cell is traced, so it logs tracers instead "
-                    "of values."
+                    f"`{shown}` runs while the cell is traced, so it logs tracers instead of "
+                    "values."
                     if traced.block
-                    else f"`{owner}.{method}` runs only while {scope.title} is traced, not on "
-                    "every call.",
+                    else f"`{shown}` runs only while {scope.title} is traced, not on every call.",
                     "Log the result after the call, or use `jax.debug.callback` to log on every "
                     "call.",
                 )
             case _:
                 continue
+
+
+def _is_logger(owner: ast.expr, traced: TracedCode, scope: TracedScope) -> bool:
+    match owner:
+        case ast.Name(id=name) if name in scope.own:
+            return False
+        case ast.Name(id=name) if traced.kinds.get(name) == "logging.Logger":
+            return True
+        case ast.Call(func=function):
+            return traced.dotted(function, scope) == "logging.getLogger"
+        case _:
+            return traced.dotted(owner, scope) == "logging"
+
+
+def _warnings(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
+    if traced.block:
+        return  # every run of the cell warns, as in Python
+    for node in scope.unconditional():
+        if isinstance(node, ast.Call) and traced.dotted(node.func, scope) == "warnings.warn":
+            yield side_effect(
+                scope,
+                line_of(node),
+                f"`{ast.unparse(node.func)}` runs only while {scope.title} is traced, not on every "
+                "call.",
+                "Warn before the call, or use `jax.debug.callback` to warn on every call.",
+            )
 
 
 # Random numbers
@@ -215,7 +236,9 @@ def _random(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
         if not isinstance(node, ast.Call) or statement is None:
             continue
         module, _, draw = traced.dotted(node.func, scope).rpartition(".")
-        if module not in ("numpy.random", "random") or draw in _NO_DRAWS or draw[:1].isupper():
+        if module not in ("numpy.random", "random"):
+            draw = _drawn_from_generator(node.func, traced, scope)
+        if not draw or draw in _NO_DRAWS or draw[:1].isupper():
             continue
         if traced.block and not _is_used(statement, scope):
             continue
@@ -232,6 +255,43 @@ def _random(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
             "numbers.",
             f"Use {instead} with a key that is an argument, split for each use.",
         )
+
+
+_GENERATORS = ("numpy.random._generator.Generator", "numpy.random.mtrand.RandomState")
+_SEEDED = ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random")
+
+
+def _drawn_from_generator(function: ast.expr, traced: TracedCode, scope: TracedScope) -> str:
+    """The method of a generator that is older than the call, or that has no seed of its own.
+
+    A generator that the function makes from a fixed seed gives the same numbers without JAX, too.
+    """
+    match function:
+        case ast.Attribute(value=ast.Call() as made, attr=draw):
+            return draw if _is_unseeded(made, traced, scope) else ""
+        case ast.Attribute(value=ast.Name(id=name), attr=draw) if name in scope.own:
+            made = [
+                node.value
+                for node in scope.nodes()
+                if isinstance(node, ast.Assign)
+                and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+            ]
+            return draw if made and all(_is_unseeded(m, traced, scope) for m in made) else ""
+        case ast.Attribute(value=ast.Name(id=name), attr=draw):
+            is_generator = traced.kinds.get(name) in (*_GENERATORS, "random.Random")
+            rebound = traced.is_rebound(name, line_of(function), scope)
+            return draw if is_generator and not rebound else ""
+        case _:
+            return ""
+
+
+def _is_unseeded(made: ast.expr, traced: TracedCode, scope: TracedScope) -> bool:
+    return (
+        isinstance(made, ast.Call)
+        and not made.args
+        and not made.keywords
+        and traced.dotted(made.func, scope) in _SEEDED
+    )
 
 
 def _is_used(statement: ast.stmt, scope: TracedScope) -> bool:
@@ -253,13 +313,17 @@ _CLOCKS = frozenset(
     for name in ("time", "perf_counter", "monotonic", "process_time")
     for unit in ("", "_ns")
 )
+_DATES = frozenset(
+    f"datetime.{name}"
+    for name in ("datetime.now", "datetime.utcnow", "datetime.today", "date.today")
+)
 
 
 def _clock(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
     reads = [
         node
         for node in scope.unconditional()
-        if isinstance(node, ast.Call) and traced.dotted(node.func, scope) in _CLOCKS
+        if isinstance(node, ast.Call) and traced.dotted(node.func, scope) in _CLOCKS | _DATES
     ]
     if not reads or (traced.block and len(reads) < 2):
         return  # one reading in a cell is a date or a seed; two of them measure
@@ -278,72 +342,3 @@ def _clock(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
         "report.",
         f"The clock is read on {where}. {scope.evidence}",
     )
-
-
-# State
-
-_MUTATING = {
-    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
-    "dict": {"update", "pop", "setdefault", "clear", "popitem"},
-    "set": {"add", "update", "discard", "remove", "clear", "pop"},
-}
-
-
-def _mutations(traced: TracedCode, scope: TracedScope) -> Iterator[Finding]:
-    declared = {
-        name for node in scope.nodes() if isinstance(node, ast.Global) for name in node.names
-    }
-    seen: set[tuple[str, int]] = set()
-    for node in scope.unconditional():
-        name, fix = _mutated(node, declared, traced, scope)
-        if not name or (name, line_of(node)) in seen:
-            continue
-        seen.add((name, line_of(node)))
-        yield side_effect(
-            scope,
-            line_of(node),
-            f"`{name}` is mutated only while {scope.title} is traced, not on every call.",
-            fix,
-        )
-
-
-def _mutated(
-    node: ast.AST, declared: set[str], traced: TracedCode, scope: TracedScope
-) -> tuple[str, str]:
-    """The outer name or attribute that a node mutates, and the pure form."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if name in declared:
-            return name, (
-                f"Pass `{name}` as an argument and return the new value: "
-                f"`{name}, y = {scope.name}({name}, x)`."
-            )
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method))) if (
-            name not in scope.own and method in _MUTATING.get(traced.kinds.get(name, ""), ())
-        ):
-            return name, (
-                f"Return the value, and call `{name}.{method}(...)` outside the function; under "
-                "`jax.grad` use `has_aux=True`."
-            )
-        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if (
-            name not in scope.own and traced.kinds.get(name) in ("list", "dict")
-        ):
-            return name, f"Return the value and store it in `{name}` outside the function."
-        case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=attribute)) if (
-            _self_is_static(scope, traced)
-        ):
-            return f"self.{attribute}", (
-                f"Pass `{attribute}` as an argument and return the new value; a static `self` is "
-                "read only while tracing."
-            )
-        case _:
-            return "", ""
-
-
-def _self_is_static(scope: TracedScope, traced: TracedCode) -> bool:
-    """Whether the method has a decorator such as `@partial(jax.jit, static_argnums=0)`."""
-    for code in traced.codes:
-        for node in code.functions if code.index == scope.source else ():
-            if node.name == scope.name and tuple(node.body) == scope.body:
-                decorators = " ".join(ast.unparse(d) for d in node.decorator_list)
-                return "jit" in decorators and "static_arg" in decorators
-    return False

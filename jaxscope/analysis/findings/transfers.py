@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, root, timing, value_names
 from jaxscope.model import Finding, FindingKind, Form, Program, Value, ValueKind
@@ -61,38 +62,30 @@ def _transfers(program: Program, traced: TracedCode) -> Iterator[Finding]:
 def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Results fetched to the host in every iteration of a loop that calls a compiled function."""
     cell = traced.cell
-    if cell is None:
-        return
-    compiled = {program.name for program in evidence.record.programs}
-    for loop in cell.tree.body:
-        if not isinstance(loop, ast.For | ast.While):
+    inside = {id(s) for scope in traced.scopes if scope.source == 0 for s in scope.nodes()}
+    for loop in ast.walk(cell.tree) if cell is not None else ():
+        if not isinstance(loop, ast.For | ast.While) or id(loop) in inside:
             continue
         results: set[str] = set()
-        tested = {
-            name
-            for node in ast.walk(loop)
-            if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert)
-            for name in value_names(node.test)
-        }
+        tested = _stopping(loop)
         for statement in loop.body:
             match statement:
                 case ast.Assign(targets=targets, value=ast.Call(func=ast.Name(id=called))) if (
-                    called in compiled
+                    called in traced.compiled_names
                 ):
                     stored = (n for t in targets for n in ast.walk(t))
                     results |= {n.id for n in stored if isinstance(n, ast.Name)}
-                case ast.Assign() | ast.Expr() | ast.AugAssign():
+                case ast.Assign() | ast.Expr() | ast.AugAssign() | ast.If():
                     fetched = _fetched(statement, results, traced)
                     if fetched is None or results & tested:
                         continue  # a loop that stops by its results has to wait for them
-                    call, name = fetched
+                    shown, line, fix = fetched
                     yield Finding(
                         FindingKind.HOST_TRANSFER,
-                        call.lineno,
-                        f"`{ast.unparse(call)}` blocks until the device is done, in every "
-                        "iteration of the loop.",
-                        f"Keep `{name}` as an array in the loop, and convert it after the loop or "
-                        "every hundredth iteration.",
+                        line,
+                        f"`{shown}` blocks until the device is done, in every iteration of the "
+                        "loop.",
+                        fix,
                         f"The loop on line {loop.lineno} calls a compiled function, and this line "
                         "always fetches its result.",
                     )
@@ -101,10 +94,46 @@ def _waiting(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     continue
 
 
-def _fetched(
-    statement: ast.stmt, results: set[str], traced: TracedCode
-) -> tuple[ast.Call, str] | None:
-    """A call such as `float(loss)`, `loss.item()`, `np.asarray(loss)` on one of the results."""
+def _stopping(loop: ast.For | ast.While) -> set[str]:
+    """Names that decide when a loop ends, or whether an iteration goes on."""
+    tests: list[ast.expr] = []
+    for node in ast.walk(loop):
+        match node:
+            case ast.While(test=test) | ast.Assert(test=test):
+                tests.append(test)
+            case ast.If(test=test) if any(
+                isinstance(n, ast.Break | ast.Continue | ast.Return | ast.Raise)
+                for n in ast.walk(node)
+            ):
+                tests.append(test)
+            case _:
+                continue
+    return {name for test in tests for name in value_names(test)}
+
+
+class _Fetch(NamedTuple):
+    shown: str
+    line: int
+    fix: str
+
+
+def _fetched(statement: ast.stmt, results: set[str], traced: TracedCode) -> _Fetch | None:
+    """`float(loss)`, `loss.item()`, `np.asarray(loss)`, `print(loss)` or `if loss < best` on one of
+    the results."""
+    if isinstance(statement, ast.If):
+        names = [name for name in value_names(statement.test) if name in results]
+        # `if step % 100 == 0 and loss < best` waits sometimes, `if state is None` never.
+        decides = isinstance(statement.test, ast.Compare) and not any(
+            isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in statement.test.ops
+        )
+        if not names or not decides:
+            return None
+        return _Fetch(
+            f"if {ast.unparse(statement.test)}",
+            statement.lineno,
+            f"Compare on the device, with `jnp.where` or `jnp.minimum`, or test `{names[0]}` every "
+            "hundredth iteration.",
+        )
     for node in ast.walk(statement):
         match node:
             case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
@@ -115,8 +144,16 @@ def _fetched(
                 function
             ) in ("numpy.asarray", "numpy.array", "jax.device_get"):
                 pass
+            case ast.Call(func=ast.Name(id="print"), args=arguments):
+                shown = (n for a in arguments for n in value_names(a))
+                name = next((n for n in shown if n in results), "")
             case _:
                 continue
         if name in results:
-            return node, name
+            return _Fetch(
+                ast.unparse(node),
+                node.lineno,
+                f"Keep `{name}` as an array in the loop, and convert it after the loop or every "
+                "hundredth iteration.",
+            )
     return None

@@ -13,6 +13,18 @@ from jaxscope.analysis.hlo.shape import Shape
 _TRIP_COUNT = re.compile(r'known_trip_count\\?":\s*\{\\?"n\\?":\s*\\?"?(\d+)')
 
 
+MOST_LINES = 200_000
+"""Lines of the longest text that is parsed: seconds to link, and some 100 MB."""
+
+
+def too_long(text: str) -> str:
+    """A clause on a text that is too long to be read; empty for others."""
+    lines = text.count("\n")
+    if lines <= MOST_LINES:
+        return ""
+    return f"it has {lines:,} lines, and up to {MOST_LINES:,} are read"
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One line `%name = shape opcode(operands), attributes`."""

@@ -63,6 +63,8 @@ class RegionStep:
     outputs: tuple[int, ...]
     """Values by number; -1 for one that is dropped."""
     _: KW_ONLY
+    literals: Mapping[int, float] = field(default_factory=dict[int, float])
+    """By position among the inputs: the literals that are numbers."""
     inner: tuple[InnerRegion, ...] = ()
     flops: float = 0.0
     """Of one execution, without the inner regions."""

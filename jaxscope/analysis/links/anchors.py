@@ -25,14 +25,12 @@ CONTAINED = "it names no equation; matched by the instruction around it"
 # Instructions that compute nothing: untagged ones get no link.
 _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 # Instructions whose line represents the computation inside.
-_HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
+HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
 # Instructions that apply the computation that they call to elements.
 _APPLYING = frozenset({
     "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
     "reduce-scatter",
 })  # fmt: skip
-_MOST_FOLLOWED = 300_000
-"""Instructions of the largest program that is compared with what XLA received."""
 # Primitives whose tag XLA may give to a product: one that it merged, or that is around it.
 _LENDING = frozenset({"transpose", "scan", "while", "cond"})
 _NEIGHBORS = 8
@@ -106,7 +104,9 @@ class _HloAnchors:
 
     def collect(self, shown: Mapping[int, int]) -> tuple[Anchor, ...]:
         reached = self.locate()
-        self._attribute(reached)
+        # Without any tag, nothing says where in the program an instruction is.
+        if self._exact:
+            self._attribute(reached)
         made = (self._anchor(i, shown.get(i.line)) for i in self._module.instructions())
         anchors = [anchor for anchor in made if anchor is not None]
         return tuple(sorted(anchors, key=lambda anchor: anchor.line))
@@ -172,8 +172,7 @@ class _HloAnchors:
         if not missing and not doubtful:
             return
         costly = [i for i in missing if i.opcode in MADE_OF]
-        followed = (costly or doubtful) and len(instructions) <= _MOST_FOLLOWED
-        received = self._read_received(tagged) if followed else None
+        received = self._read_received(tagged) if costly or doubtful else None
         flow = Attribution(self._module, tagged, received)
         for instruction in doubtful:
             if found := flow.mistaken(instruction):
@@ -222,7 +221,7 @@ class _HloAnchors:
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""
-        if instruction.opcode not in _HOLDERS or not instruction.called:
+        if instruction.opcode not in HOLDERS or not instruction.called:
             return ()
         held = self._held.get(instruction.name)
         if held is None:
@@ -251,7 +250,7 @@ class _HloAnchors:
 
     def _guess_inside(self, instruction: Instruction) -> tuple[tuple[int, ...], str] | None:
         """The guesses of what a fusion without any tag holds."""
-        if instruction.opcode not in _HOLDERS:
+        if instruction.opcode not in HOLDERS:
             return None
         found = dict.fromkeys(
             equation

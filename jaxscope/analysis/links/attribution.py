@@ -26,8 +26,9 @@ MOVING = frozenset({
 """Instructions that compute nothing."""
 
 MADE_OF = {
-    "reduce-window": ("reduce-window", "reduce"),
-    "reduce": ("reduce", "reduce-window"),
+    # A product of vectors becomes a reduction.
+    "reduce-window": ("reduce-window", "reduce", "dot"),
+    "reduce": ("reduce", "reduce-window", "dot"),
     "dot": ("dot",),
     "convolution": ("convolution",),
     "sort": ("sort",),
@@ -169,19 +170,21 @@ class Attribution:
 
     def _pair_off(self) -> None:
         """A product becomes one product: what is one's only candidate is no other's."""
-        single = {
-            name: found
-            for name, found in self._costly.items()
+        products = {
+            name
+            for name in self._costly
             if (known := self._module.instruction(name)) is not None and known.opcode in OWN_TAG
         }
         settled: set[int] = set()
-        while new := {found[0] for found in single.values() if len(found) == 1} - settled:
+        while (
+            new := {found[0] for name in products if len(found := self._costly[name]) == 1}
+            - settled
+        ):
             settled |= new
-            for name, found in single.items():
+            for name, found in self._costly.items():
                 rest = tuple(equation for equation in found if equation not in settled)
                 if len(found) > 1 and rest:
-                    single[name] = rest
-        self._costly.update(single)
+                    self._costly[name] = rest
 
     def others(self, instruction: Instruction) -> tuple[int, ...]:
         """The candidates of any other instruction: those of a costly one beside it, the one lost

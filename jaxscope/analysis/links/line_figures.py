@@ -4,13 +4,16 @@ In a program that differentiates, the figures of a line are split by phase: forw
 """
 
 import functools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
-from jaxscope.analysis.hlo import HloModule, Instruction, parse_module, real_instructions
+from jaxscope.analysis.hlo import HloModule, Instruction, parse_module, real_instructions, too_long
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
+from jaxscope.analysis.links.anchors import HOLDERS
+from jaxscope.analysis.links.attribution import MOVING
 from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
 
 
@@ -25,6 +28,23 @@ class PhaseFigures:
     """FLOPs of one run; None when there is no such text."""
 
 
+class Bracket(NamedTuple):
+    """The bounds of a line's figure."""
+
+    low: float
+    """Only what is known by a tag."""
+    high: float
+    """All that may be of the line: also what may be of a different one."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether more than a quarter is not exact, so that the bracket replaces the figure."""
+        return self.high - self.low > _INEXACT * self.high
+
+
+_INEXACT = 0.25
+
+
 @dataclass(frozen=True, slots=True)
 class LineFigures(PhaseFigures):
     """The figures of one source line."""
@@ -36,6 +56,11 @@ class LineFigures(PhaseFigures):
     in a derivative."""
     at_least: bool = False
     """True where an instruction may be of this line or of another, and so counts at neither."""
+    flops_bracket: Bracket | None = None
+    bytes: float | None = None
+    """Bytes read and written by the instructions of this line alone."""
+    bytes_bracket: Bracket | None = None
+    """Its high end has the fusions that the line shares with others."""
 
     @property
     def backward(self) -> PhaseFigures:
@@ -49,35 +74,37 @@ class LineFigures(PhaseFigures):
 
 
 @dataclass(frozen=True, slots=True)
-class Unattributed:
-    """The FLOPs of a program that are of none of a source's lines."""
+class Rest:
+    """The part of a quantity of a program that is of no single line of a source."""
 
-    flops: float
+    unattributed: float
     total: float
+    """Of the program: the lines and what is unattributed."""
     lines: tuple[int, ...]
     """The lines that all of it may be of; empty where other code may be, too."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unattributed:
+    """The parts of a program that `figures` leaves out."""
+
+    flops: Rest
+    bytes: Rest
+
+
 def unattributed(program: Program, source: int = 0) -> Unattributed | None:
-    """The FLOPs that `figures` leaves out; None where it leaves none or has no compiled text."""
+    """FLOPs and bytes that are of none of a source's lines; None without a compiled text."""
     compiled = compiled_program(program)
     if compiled is None:
         return None
-    stage, module, cost = compiled
-    lines = defining_lines(program, source)
-    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
-    anchors = {anchor.line: anchor for anchor in stage.anchors}
-    total, rest = 0.0, 0.0
-    candidates: set[int | None] = set()
-    for instruction, flops in _counted(module, cost):
-        total += flops
-        anchor = anchors.get(instruction.line)
-        if _line_phase(anchor, home)[0] is None:
-            rest += flops
-            candidates.update([None] if anchor is None else map(lines.get, anchor.equations))
-    known = {line for line in candidates if line is not None}
-    settled = tuple(sorted(known)) if None not in candidates else ()
-    return Unattributed(rest, total, settled) if rest else None
+    tallies = _tallies(program, defining_lines(program, source), compiled)
+    return Unattributed(tallies.flops.rest(), tallies.bytes.rest())
+
+
+def total_flops(program: Program) -> float:
+    """The FLOPs of a program: those of its lines and the unattributed ones."""
+    compiled = compiled_program(program)
+    return 0.0 if compiled is None else sum(flops for _, flops in _counted(*compiled[1:]))
 
 
 def differentiates(program: Program) -> bool:
@@ -136,8 +163,8 @@ def stage_of(program: Program, kind: StageKind) -> Stage | None:
 # The record, the text and the HTML of one run need the same counts.
 @functools.lru_cache(maxsize=4)
 def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
-    """The optimized HLO and its cost; None where the text is missing or not understood."""
-    if not text:
+    """The optimized HLO and its cost; None where the text is missing, too long or unknown."""
+    if not text or too_long(text):
         return None
     try:
         module = parse_module(text)
@@ -160,45 +187,26 @@ LinePhase = tuple[int, Phase]
 def _figures(program: Program, sources: list[dict[int, int]]) -> list[dict[int, LineFigures]]:
     """The figures of each source, from its equations' lines."""
     compiled = compiled_program(program)
-    known = None if compiled is None else compiled[1:]
-    anchors = {} if compiled is None else {anchor.line: anchor for anchor in compiled[0].anchors}
-    return [_figures_of_source(program, lines, known, anchors) for lines in sources]
+    return [_figures_of_source(program, lines, compiled) for lines in sources]
 
 
 def _figures_of_source(
-    program: Program,
-    lines: dict[int, int],
-    known: tuple[HloModule, ProgramCost] | None,
-    anchors: dict[int, Anchor],
+    program: Program, lines: dict[int, int], compiled: tuple[Stage, HloModule, ProgramCost] | None
 ) -> dict[int, LineFigures]:
-    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
-    equations = Counter(home.values())
-    if known is None:
-        return _by_line(
-            {key: PhaseFigures(number) for key, number in equations.items()}, set(), set()
-        )
-    module, cost = known
-    instructions = Counter[LinePhase]()
-    doubtful, shared = set[int](), set[int]()
-    for instruction in real_instructions(module):
-        anchor = anchors.get(instruction.line)
-        found, exact = _line_phase(anchor, home)
-        if found is not None:
-            instructions[found] += 1
-            if not exact:
-                doubtful.add(found[0])
-        elif anchor is not None and not anchor.exact:
-            shared.update(home[e][0] for e in anchor.equations if e in home)
-    flops = _flops(module, cost, anchors, home)
+    equations = Counter((line, program.equations[e].phase) for e, line in lines.items())
+    if compiled is None:
+        return _by_line({key: PhaseFigures(number) for key, number in equations.items()}, None)
+    found = _tallies(program, lines, compiled)
+    instructions, flops = found.instructions.values, found.flops.values
     shares = {
-        key: PhaseFigures(equations[key], instructions[key], flops.get(key, 0.0))
-        for key in equations.keys() | instructions.keys()
+        key: PhaseFigures(equations[key], int(instructions[key]), flops[key])
+        for key in equations.keys() | instructions.keys() | flops.keys() | found.bytes.values.keys()
     }
-    return _by_line(shares, doubtful, shared)
+    return _by_line(shares, found)
 
 
 def _by_line(
-    shares: dict[LinePhase, PhaseFigures], doubtful: set[int], shared: set[int]
+    shares: dict[LinePhase, PhaseFigures], tallies: "_Tallies | None"
 ) -> dict[int, LineFigures]:
     lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
@@ -206,14 +214,23 @@ def _by_line(
     found: dict[int, LineFigures] = {}
     for line, phases in lines.items():
         total = _sum(phases.values())
-        found[line] = LineFigures(
+        row = LineFigures(
             total.equations,
             total.instructions,
             total.flops,
-            line not in doubtful,
-            {} if phases.keys() == {Phase.PRIMAL} else phases,
-            line in shared,
+            phases={} if phases.keys() == {Phase.PRIMAL} else phases,
         )
+        if tallies is not None:
+            number = tallies.instructions
+            row = replace(
+                row,
+                exact=number.sure[line] == number.of(line),
+                at_least=number.shared[line] > 0,
+                flops_bracket=tallies.flops.bracket(line),
+                bytes=tallies.bytes.of(line),
+                bytes_bracket=tallies.bytes.bracket(line),
+            )
+        found[line] = row
     return found
 
 
@@ -228,29 +245,91 @@ def _sum(shares: Iterable[PhaseFigures | None]) -> PhaseFigures:
     )
 
 
-def _line_phase(
-    anchor: Anchor | None, home: Mapping[int, LinePhase]
-) -> tuple[LinePhase | None, bool]:
-    """The line and phase of an instruction; None where its candidates disagree on the line."""
-    if anchor is None or not anchor.equations:
-        return None, True
-    first = home.get(anchor.equations[0])
-    if anchor.exact:
-        return first, True
-    lines = {None if (place := home.get(e)) is None else place[0] for e in anchor.equations}
-    return (first, False) if len(lines) == 1 else (None, False)
+def candidates(instruction: Instruction, anchor: Anchor) -> tuple[int, ...]:
+    """The equations that an instruction is of, or may be; of what holds others, its own."""
+    holds = anchor.exact and instruction.opcode in HOLDERS
+    return anchor.equations[:1] if holds else anchor.equations
 
 
-def _flops(
-    module: HloModule, cost: ProgramCost, anchors: dict[int, Anchor], home: Mapping[int, LinePhase]
-) -> dict[LinePhase, float]:
-    """FLOPs by line and phase. A fusion's work counts at the lines of its inner instructions."""
-    found: dict[LinePhase, float] = {}
+class _Tally:
+    """A quantity of a program by line, as far as the line is known."""
+
+    def __init__(self) -> None:
+        self.values: defaultdict[LinePhase, float] = defaultdict(float)
+        self.sure: defaultdict[int, float] = defaultdict(float)
+        """The part by tags."""
+        self.shared: defaultdict[int, float] = defaultdict(float)
+        """By line: what may be of it or of others."""
+        self._lines: defaultdict[int, float] = defaultdict(float)
+        self._rest = self._total = 0.0
+        self._elsewhere = False
+
+    def add(self, amount: float, places: Iterable[LinePhase | None], exact: bool) -> None:
+        """Count an amount at its line, or, where there is not one, at none."""
+        all_places = list(places)
+        known = [place for place in all_places if place is not None]
+        lines = {line for line, _ in known}
+        self._total += amount
+        if len(lines) == 1 and len(known) == len(all_places):
+            self.values[known[0]] += amount
+            self._lines[known[0][0]] += amount
+            self.sure[known[0][0]] += amount * exact
+            return
+        self._rest += amount
+        self._elsewhere |= len(known) < len(all_places) or not known
+        for line in lines:
+            self.shared[line] += amount
+
+    def of(self, line: int) -> float:
+        return self._lines[line]
+
+    def bracket(self, line: int) -> Bracket:
+        return Bracket(self.sure[line], self._lines[line] + self.shared[line])
+
+    def rest(self) -> Rest:
+        lines = () if self._elsewhere else tuple(sorted(n for n, x in self.shared.items() if x))
+        return Rest(self._rest, self._total, lines)
+
+
+@dataclass(slots=True)
+class _Tallies:
+    instructions: _Tally = field(default_factory=_Tally)
+    flops: _Tally = field(default_factory=_Tally)
+    bytes: _Tally = field(default_factory=_Tally)
+
+
+def _tallies(
+    program: Program, lines: Mapping[int, int], compiled: tuple[Stage, HloModule, ProgramCost]
+) -> _Tallies:
+    """The quantities of a program by the lines of one source."""
+    stage, module, cost = compiled
+    anchors = {anchor.line: anchor for anchor in stage.anchors}
+    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
+
+    def places(instruction: Instruction) -> tuple[list[LinePhase | None], bool]:
+        anchor = anchors.get(instruction.line)
+        if anchor is None:
+            return [None], False
+        return [home.get(e) for e in candidates(instruction, anchor)], anchor.exact
+
+    def moving(instruction: Instruction) -> tuple[list[LinePhase | None], bool]:
+        """Of a fusion, all that computes inside: its data are those of all these lines."""
+        inside = () if instruction.opcode != "fusion" else module.inside(instruction)
+        found = [places(i) for i in inside if i.opcode not in MOVING]
+        if not found:
+            return places(instruction)
+        return [place for few, _ in found for place in few], all(exact for _, exact in found)
+
+    made = _Tallies()
+    for instruction in real_instructions(module):
+        made.instructions.add(1, *places(instruction))
     for instruction, flops in _counted(module, cost):
-        place, _ = _line_phase(anchors.get(instruction.line), home)
-        if place is not None:
-            found[place] = found.get(place, 0.0) + flops
-    return found
+        made.flops.add(flops, *places(instruction))
+    for row in cost.by_instruction:
+        instruction = module.instruction(row.name)
+        if instruction is not None and row.bytes_accessed:
+            made.bytes.add(row.bytes_accessed * row.times, *moving(instruction))
+    return made
 
 
 def _counted(module: HloModule, cost: ProgramCost) -> Iterator[tuple[Instruction, float]]:

@@ -16,7 +16,8 @@ from jaxscope.analysis.links.tags import (
 from jaxscope.model import Equation
 
 STALE = (
-    "the compiled program came from the persistent cache of an edited program, whose lines differ"
+    "the compiled program has tags of a different one, so its lines are matched by primitive and "
+    "name"
 )
 
 _MOST = 64

@@ -66,7 +66,7 @@ def _places(program: Program, sources: int) -> dict[int, SourceLine]:
         return {}
     found: dict[int, SourceLine] = {}
     for source in range(sources):
-        owners = of_equations(program, stage, module, source)
+        owners = of_equations(program.equations, stage, module, source)
         for number, result in enumerate(names):
             if result in owners:
                 found.setdefault(number, owners[result].place)

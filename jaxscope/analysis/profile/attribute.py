@@ -15,6 +15,7 @@ from jaxscope.analysis.profile.profiled_calls import (
     call_times,
     median_of_sessions,
 )
+from jaxscope.analysis.profile.settled import line_shares, unsettled
 from jaxscope.analysis.profile.warnings import command_buffers, graph_warnings, unreliable, warnings
 from jaxscope.model.profile import (
     JointTime,
@@ -40,10 +41,12 @@ def profile(
     device: str,
     merged: Sequence[MergedLine] = (),
     measured: Sequence[Mapping[SourceLine, float]] = (),
+    possible: Sequence[Mapping[str, frozenset[SourceLine]]] = (),
 ) -> Profile:
     """The profile of a program, from at least one profiled call.
 
-    `owners` and `measured` are by source. The lines of one source, the unattributed time and the
+    `owners`, `measured` and `possible` are by source; `possible` has the lines of an instruction
+    that may be of several. The lines of one source, the unattributed time and the
     control-flow overhead add up to the covered time. Every other source divides the same time
     again, because a line includes what it calls.
     """
@@ -57,7 +60,8 @@ def profile(
     # A function of a library has no source: then all time is unattributed.
     for index, of_source in enumerate(owners or ({},)):
         isolated = with_merged(measured[index], merged) if index < len(measured) else None
-        splitter = FusionSplitter(module, of_source, seen, isolated)
+        maybe = possible[index] if index < len(possible) else None
+        splitter = FusionSplitter(module, of_source, seen, isolated, maybe)
         owners_of = functools.cache(splitter.owners_of)
         found, lost = _lines(whole, owners_of, parts)
         lines += found
@@ -88,7 +92,14 @@ def profile(
     )
     hidden = sum(session.hidden for session in sessions)
     graphs = graph_warnings(hidden, command_buffers(module))
-    return replace(result, unreliable=unreliable(result), warnings=(*graphs, *warnings(result)))
+    first = owners[0] if owners else {}
+    shares = [
+        line_shares(part, lambda name: first[name].place if name in first else name)
+        for part in parts
+    ]
+    calls = sum(len(session.kept) for session in sessions)
+    caveats = (*warnings(result), *filter(None, [unsettled(shares, calls)]))
+    return replace(result, unreliable=unreliable(result), warnings=(*graphs, *caveats))
 
 
 def _ops(whole: CallTimes, module: HloModule) -> tuple[OpTime, ...]:
@@ -146,18 +157,18 @@ def _split(times: CallTimes, owners_of: _Owners) -> tuple[dict[SourceLine, _Sums
     overhead = ((name, seconds, False) for name, seconds in times.overhead.items())
     for name, seconds, is_op in (*ops, *overhead):
         owners = owners_of(name)
-        total = sum(owners.parts.values())
-        if total <= 0:
-            lost += seconds
-            continue
+        total = sum(owners.parts.values()) + owners.unknown
+        lost += seconds * owners.unknown / total if total > 0 else seconds
+        for place in owners.possible - owners.parts.keys():
+            found[place].high += seconds
         for place, weight in owners.parts.items():
             row, part = found[place], seconds * weight / total
+            inferred = part * owners.inferred.get(place, 0.0)
             row.estimate += part
             row.high += seconds
-            if len(owners.parts) == 1:
-                row.low += seconds
-            if not owners.sure:
-                row.approximate += part
+            row.approximate += inferred
+            if len(owners.parts) == 1 and not owners.unknown:
+                row.low += max(part - inferred, 0.0) if inferred else seconds
             if is_op:  # overhead has a line, and is not an instruction inside it
                 row.ops[name] = part
     return found, lost

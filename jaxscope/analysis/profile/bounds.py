@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.analysis.cost import InstructionCost
+from jaxscope.analysis.cost.roofline import NEAR, NEAR_RIDGE
 from jaxscope.model import Roofline
 from jaxscope.model.profile import OpTime, Profile
 
@@ -26,6 +27,8 @@ class Bottleneck(StrEnum):
 
     MEMORY = "memory-bound"
     COMPUTE = "compute-bound"
+    RIDGE = NEAR_RIDGE
+    """Either roof may be the nearer one in another measurement of the peaks."""
     OVERHEAD = "overhead-bound"
     """Each execution is so short that it is mostly launch overhead."""
     LATENCY = "latency-bound"
@@ -50,8 +53,6 @@ class Bound:
     _: KW_ONLY
     share: tuple[float, float] = (math.nan, math.nan)
     """Of the nearer roof, at its fastest and its slowest measured repetition."""
-    near_ridge: bool = False
-    """Within the spread of the peaks, either roof may be the nearer one."""
 
     @property
     def intensity(self) -> float:
@@ -80,11 +81,12 @@ def bound(op: OpTime, cost: InstructionCost | None, peaks: Roofline | None) -> B
     slow_compute = known / (peaks.flops_spread or (peaks.peak_flops,))[0]
     slow_memory = moved / (peaks.bytes_spread or (peaks.peak_bytes,))[0]
     share = (compute, slow_compute) if compute >= memory else (memory, slow_memory)
-    near = share[0] <= (slow_memory if compute >= memory else slow_compute)
     if max(compute, memory) < _LOW:
         return Bound(flops, moved, compute, memory, Bottleneck.LATENCY, share=share)
     verdict = Bottleneck.COMPUTE if compute >= memory else Bottleneck.MEMORY
-    return Bound(flops, moved, compute, memory, verdict, share=share, near_ridge=near)
+    if max(compute, memory) <= NEAR * min(compute, memory):
+        verdict = Bottleneck.RIDGE
+    return Bound(flops, moved, compute, memory, verdict, share=share)
 
 
 def line_verdict(

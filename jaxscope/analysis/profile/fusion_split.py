@@ -6,13 +6,16 @@ The split is therefore a model, and shown as one: relative CPU costs of operatio
 caller has them, seconds measured with isolated lines.
 """
 
+from __future__ import annotations
+
 import collections
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from jaxscope.analysis.cost.arithmetic import convolution_flops, dot_flops
 from jaxscope.analysis.hlo import HloModule, Instruction, trip_count
+from jaxscope.analysis.links.attribution import MOVING
 
 K = TypeVar("K")
 """The owner of time: a line with its direction, or an equation."""
@@ -54,8 +57,26 @@ class OwnerWeights(Generic[K]):
 
     parts: Mapping[K, float]
     """Weights by owner; only their ratios matter. Empty when there is no owner."""
-    sure: bool
-    """Every owner is known by a tag or a frame."""
+    inferred: Mapping[K, float]
+    """The shares of these weights that no tag or frame confirms, 0 to 1."""
+    unknown: float = 0.0
+    """The weight of what has no owner."""
+    possible: frozenset[K] = frozenset()
+    """The owners that it may have."""
+
+
+@dataclass(slots=True)
+class _Inside(Generic[K]):
+    """Weights found inside an instruction."""
+
+    parts: collections.defaultdict[K, float] = field(
+        default_factory=lambda: collections.defaultdict(float)
+    )
+    inferred: collections.defaultdict[K, float] = field(
+        default_factory=lambda: collections.defaultdict(float)
+    )
+    unknown: float = 0.0
+    possible: set[K] = field(default_factory=set)
 
 
 def containers(module: HloModule, seen: Collection[str]) -> frozenset[str]:
@@ -78,29 +99,35 @@ class FusionSplitter(Generic[K]):
         owners: Owners[K],
         seen: Collection[str] = (),
         measured: Mapping[K, float] | None = None,
+        possible: Mapping[str, frozenset[K]] | None = None,
     ) -> None:
-        """`seen` are instructions with events of their own: whatever contains one is not opened.
-        `measured` are seconds by owner, from isolated lines."""
+        """`possible` are the owners that an instruction without one may have. `seen` are
+        instructions with events of their own: whatever contains one is not opened. `measured` are
+        seconds by owner, from isolated lines."""
         self._module = module
         self._owners = owners
         self._seen = frozenset(seen)
         self._measured = measured
+        self._possible = possible or {}
 
     def owners_of(self, name: str) -> OwnerWeights[K]:
         """The owners of the instruction's inside, unless that has events of its own."""
         instruction = self._module.instruction(name)
         if instruction is None:
-            return OwnerWeights({}, False)
-        inside: dict[K, float] = collections.defaultdict(float)
-        sure = [True]
+            return OwnerWeights({}, {})
+        inside = _Inside[K]()
         if instruction.opcode in _OPENED and not self.runs_others(instruction):
-            self._open(instruction, 1.0, inside, sure, 0)
-        if not inside:
+            self._open(instruction, 1.0, inside, 0)
+        if not inside.parts and not inside.unknown:
             owner = self._owners.get(name)
-            return OwnerWeights({owner[0]: 1.0}, owner[1]) if owner else OwnerWeights({}, False)
-        if self._measured and all(self._measured.get(one) for one in inside):
-            inside = {one: self._measured[one] for one in inside}
-        return OwnerWeights(dict(inside), sure[0])
+            if owner is None:
+                return OwnerWeights({}, {}, possible=self._possible.get(name, frozenset()))
+            return OwnerWeights({owner[0]: 1.0}, {} if owner[1] else {owner[0]: 1.0})
+        parts = inside.parts
+        inferred = {one: weight / parts[one] for one, weight in inside.inferred.items()}
+        if self._measured and not inside.unknown and all(map(self._measured.get, parts)):
+            parts = {one: self._measured[one] for one in parts}
+        return OwnerWeights(dict(parts), inferred, inside.unknown, frozenset(inside.possible))
 
     def runs_others(self, instruction: Instruction) -> bool:
         """Whether something that it calls has events of its own."""
@@ -120,21 +147,25 @@ class FusionSplitter(Generic[K]):
         self,
         instruction: Instruction,
         times: float,
-        inside: dict[K, float],
-        sure: list[bool],
+        inside: _Inside[K],
         depth: int,
     ) -> None:
         if instruction.opcode == "while":
             times *= trip_count(self._module, instruction) or 1
         for inner in self._module.inside(instruction):
             if inner.opcode in _OPENED and inner.called and depth < _DEEPEST:
-                self._open(inner, times, inside, sure, depth + 1)
+                self._open(inner, times, inside, depth + 1)
                 continue
-            owner = self._owners.get(inner.name)
-            if inner.opcode in FREE or owner is None:
+            if inner.opcode in FREE:
                 continue
-            inside[owner[0]] += times * self.cost(inner)
-            sure[0] = sure[0] and owner[1]
+            owner, weight = self._owners.get(inner.name), times * self.cost(inner)
+            if owner is not None:
+                inside.parts[owner[0]] += weight
+                if not owner[1]:
+                    inside.inferred[owner[0]] += weight
+            elif inner.opcode not in MOVING:
+                inside.unknown += weight
+                inside.possible |= self._possible.get(inner.name, frozenset())
 
     def cost(self, instruction: Instruction) -> float:
         """Estimated ns of one instruction as part of a fused loop; never 0."""

@@ -2,11 +2,12 @@
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
-from jaxscope.model import Equation, Phase, Program, Stage
+from jaxscope.analysis.links.line_figures import candidates
+from jaxscope.model import Equation, Phase, Stage
 from jaxscope.model.profile import SourceLine
 
 
@@ -30,39 +31,54 @@ def line_of(equation: Equation, source: int | None = None) -> SourceLine | None:
     return None
 
 
-def lines_of_equations(program: Program, source: int | None) -> dict[int, SourceLine]:
+def lines_of_equations(equations: Iterable[Equation], source: int | None) -> dict[int, SourceLine]:
     """Equation → its innermost line in that source; equations without one are missing."""
-    lines = ((equation.id, line_of(equation, source)) for equation in program.equations)
+    lines = ((equation.id, line_of(equation, source)) for equation in equations)
     return {number: line for number, line in lines if line is not None}
 
 
 def of_equations(
-    program: Program, stage: Stage, module: HloModule, source: int | None
+    equations: Iterable[Equation], stage: Stage, module: HloModule, source: int | None
 ) -> LineOwners:
     """Owners by the equations that the optimized HLO is anchored to.
 
     A line of a source represents what it calls: an equation belongs to its innermost frame in that
     source, as everywhere in a report; without a source, to the innermost of all.
     """
-    lines = lines_of_equations(program, source)
     found: dict[str, LineOwner] = {}
+    for name, places, exact in _places(equations, stage, module, source):
+        # Candidates that disagree are no answer, but they may agree on the line.
+        lines = {place and (place.source, place.line) for place in places}
+        only = lines.pop() if len(lines) == 1 else None
+        # Of several directions, the line as an undifferentiated one.
+        undirected = SourceLine(*only, Phase.PRIMAL) if only else None
+        place = places.pop() if len(places) == 1 else undirected
+        if place is not None:
+            found[name] = LineOwner(place, exact)
+    return found
+
+
+def possible_lines(
+    equations: Iterable[Equation], stage: Stage, module: HloModule, source: int
+) -> Mapping[str, frozenset[SourceLine]]:
+    """The lines that an instruction may be of, where it may be of several."""
+    return {
+        name: frozenset(place for place in places if place is not None)
+        for name, places, _ in _places(equations, stage, module, source)
+        if len({place and place[:2] for place in places}) > 1
+    }
+
+
+def _places(
+    equations: Iterable[Equation], stage: Stage, module: HloModule, source: int | None
+) -> Iterator[tuple[str, set[SourceLine | None], bool]]:
+    """Each linked instruction with the lines of its equations, and whether a tag names them."""
+    lines = lines_of_equations(equations, source)
     for anchor in stage.anchors:
         instruction = module.at_line(anchor.line)
-        if instruction is None or not anchor.equations:
-            continue
-        if anchor.exact:
-            place = lines.get(anchor.equations[0])
-        else:
-            # Candidates that disagree are no answer, but they may agree on the line.
-            places = {lines.get(equation) for equation in anchor.equations}
-            lines_of = {place and (place.source, place.line) for place in places}
-            only = lines_of.pop() if len(lines_of) == 1 else None
-            # Of several directions, the line as an undifferentiated one.
-            undirected = SourceLine(*only, Phase.PRIMAL) if only else None
-            place = places.pop() if len(places) == 1 else undirected
-        if place is not None:
-            found[instruction.name] = LineOwner(place, anchor.exact)
-    return found
+        if instruction is not None and anchor.equations:
+            places = {lines.get(equation) for equation in candidates(instruction, anchor)}
+            yield instruction.name, places, anchor.exact
 
 
 def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> LineOwners:

@@ -52,7 +52,7 @@ def merged_lines(
             traces[anchor.equations[0]].append(instruction.name)
         else:
             own.update(anchor.equations)
-    lines = lines_of_equations(program, source)
+    lines = lines_of_equations(program.equations, source)
     # A line with any instruction has a time, whichever of its equations is named.
     present = {lines[i] for i in own if i in lines}
     lost: dict[SourceLine, list[int]] = {}

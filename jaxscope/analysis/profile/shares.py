@@ -17,9 +17,9 @@ class LineShare(NamedTuple):
     """Of the call, 0 to 1."""
     seconds: float
     low: float
-    """Seconds of the instructions that belong to this line alone."""
+    """Seconds of the instructions that belong to this line alone, by their tags."""
     high: float
-    """`low` and all the time of the instructions that it shares with other lines."""
+    """All the time of the instructions that are, or may be, of this line."""
     is_estimate: bool
     """The bracket is so wide that `seconds` is a model inside it, marked `≈`."""
 

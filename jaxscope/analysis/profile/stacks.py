@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
+from jaxscope.analysis.links.line_figures import candidates
 from jaxscope.analysis.profile.fusion_split import FusionSplitter
 from jaxscope.analysis.profile.line_owners import line_of
 from jaxscope.analysis.profile.merged_lines import with_merged
@@ -39,21 +40,28 @@ def by_instruction_and_equation(
 
     A fusion is split by the same estimate as for its lines.
     """
-    owners = {
-        instruction.name: (anchor.equations[0], anchor.exact)
-        for anchor in stage.anchors
-        if anchor.equations and (instruction := module.at_line(anchor.line)) is not None
-    }
+    owners: dict[str, tuple[int, bool]] = {}
+    for anchor in stage.anchors:
+        instruction = module.at_line(anchor.line)
+        if instruction is None or not anchor.equations:
+            continue
+        equations = candidates(instruction, anchor)
+        # Equations of different lines are no answer.
+        if len({program.equations[equation].frame for equation in equations}) == 1:
+            owners[instruction.name] = equations[0], anchor.exact
     splitter: FusionSplitter[int] = FusionSplitter(module, owners, {op.name for op in profile.ops})
     isolated = _isolated_seconds(program, profile)
     found: dict[tuple[str, int | None], float] = collections.defaultdict(float)
     for op in profile.ops:
-        parts = _as_measured(splitter.owners_of(op.name).parts, program, isolated)
-        total = sum(parts.values())
-        if total <= 0:
-            found[op.name, None] += op.seconds
+        weights = splitter.owners_of(op.name)
+        parts = _as_measured(weights.parts, program, isolated)
+        known = sum(weights.parts.values())
+        whole, total = known + weights.unknown, sum(parts.values())
+        share = known / whole if whole > 0 else 0.0
+        if share < 1:
+            found[op.name, None] += op.seconds * (1 - share)
         for equation, weight in parts.items():
-            found[op.name, equation] += op.seconds * weight / total
+            found[op.name, equation] += op.seconds * share * weight / total
     return dict(found)
 
 

@@ -31,6 +31,7 @@ def run_rounds(
     limits: Limits,
     *,
     alarm: Alarm,
+    twin: TimedImplementation | None = None,
     deadline: float = float("inf"),
     seed: int = 0,
     on_round: Callable[[int], None] = lambda count: None,
@@ -38,9 +39,11 @@ def run_rounds(
     """Fill the subjects' samples; return why it ended early, or an empty text.
 
     A subject that raises or hangs gets its `failure`, and the others continue. An interrupt ends
-    the rounds and keeps those that are complete.
+    the rounds and keeps those that are complete. The baseline's twin takes part in each round, and
+    its precision ends none.
     """
     rng, live, restarts, count = random.Random(seed), list(subjects), 0, 0
+    live += [] if twin is None else [twin]
     now = subjects[0].signals.now
     try:
         with _undisturbed() as collect:
@@ -70,7 +73,7 @@ def run_rounds(
                         if over
                         else ""
                     )
-                if _enough(live, baseline, limits, count):
+                if _enough([s for s in live if s is not twin], baseline, limits, count):
                     return ""
     except KeyboardInterrupt:
         return f"interrupted after {words.count(count, 'round')}"
@@ -112,12 +115,12 @@ def _round(subject: TimedImplementation, limit_s: float, alarm: Alarm) -> bool:
         subject.round()
     except TimedOut:
         subject.failure = (
-            f"It was stopped in round {len(subject.seconds) + 1}: {_calls(subject)} had not "
-            f"returned after {limit_s:.3g} s."
+            f"It was stopped in round {len(subject.seconds) + 1}: call {subject.failed_call} had "
+            f"not returned after {limit_s:.3g} s."
         )
         return False
     except Exception as error:
-        subject.failure = f"It raised {describe_error(error)} in {_calls(subject)}."
+        subject.failure = f"It raised {describe_error(error)} in call {subject.failed_call}."
         return False
     finally:
         alarm.off()
@@ -163,9 +166,3 @@ def _undisturbed() -> Generator[Callable[[], object]]:
             yield gc.collect
     finally:
         gc.unfreeze()
-
-
-def _calls(subject: TimedImplementation) -> str:
-    if subject.inner == 1:
-        return f"call {subject.calls}"
-    return f"one of its calls up to {subject.calls}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from jaxscope.bench.rounds.machine import Signals
@@ -29,6 +30,27 @@ _FRESH_BYTES = 256 << 20  # fresh inputs of one round take no more, unless one c
 
 
 @dataclass(slots=True)
+class CallCounter:
+    """Calls of one function by every step, as a counter inside the function would count them."""
+
+    count: int = 0
+    failed_at: int = 0
+    """The call that raised while its exception was not reported; 0 once a call has returned."""
+
+    def returned(self, calls: int = 1) -> None:
+        """Count calls that returned."""
+        self.count += calls
+        if calls:
+            self.failed_at = 0
+
+    def raised(self) -> int:
+        """Count a call that raised; return the number of the first one in a row."""
+        self.count += 1
+        self.failed_at = self.failed_at or self.count
+        return self.failed_at
+
+
+@dataclass(slots=True, eq=False)
 class TimedImplementation:
     """A placed and compiled implementation, with its samples so far."""
 
@@ -52,8 +74,26 @@ class TimedImplementation:
     warmup: list[float] = field(default_factory=list[float])
     preempted: set[int] = field(default_factory=set[int])
     recompiled: set[int] = field(default_factory=set[int])
-    calls: int = 0
+    counter: CallCounter = field(default_factory=CallCounter)
     failure: str = ""
+
+    @property
+    def calls(self) -> int:
+        """Calls so far, those of other steps included."""
+        return self.counter.count
+
+    @property
+    def failed_call(self) -> int:
+        """The number of the call that raised, the first one where several did in a row."""
+        return self.counter.failed_at
+
+    def twin(
+        self, args: tuple[Any, ...], moved: Callable[[], tuple[Any, ...]] | None
+    ) -> TimedImplementation:
+        """The same call with copies of its arguments, without samples."""
+        return replace(
+            self, args=args, moved=moved, seconds=[], warmup=[], preempted=set(), recompiled=set()
+        )
 
     def batch(self, count: int) -> Iterable[tuple[Any, ...]]:
         """The arguments of `count` calls, ready before the clock runs."""
@@ -70,8 +110,25 @@ class TimedImplementation:
     ) -> float:
         """Seconds of `count` calls after the warm-up calls `ahead`, waited for one by one or at
         the end; see `seconds_of`."""
+        # Iterators, because what is left in them tells how many calls were made.
+        warming, timed = iter(ahead), iter(batch)
+        try:
+            seconds = self._seconds(warming, timed, note)
+        except BaseException:
+            left = operator.length_hint(warming) + operator.length_hint(timed)
+            self.counter.returned(max(count + len(ahead) - left - 1, 0))
+            self.counter.raised()
+            raise
+        self.counter.returned(count + len(ahead))
+        return seconds
+
+    def _seconds(
+        self,
+        ahead: Iterator[tuple[Any, ...]],
+        batch: Iterator[tuple[Any, ...]],
+        note: Callable[[], None],
+    ) -> float:
         call, wait, now = self.call, self.wait, self.signals.now
-        self.calls += count + len(ahead)
         if wait is None or self.mode is not TimingMode.THROUGHPUT:
             return seconds_of(call, wait, now, batch, ahead, note)
         # All results are kept until the end: the last call issued need not be the last to finish.

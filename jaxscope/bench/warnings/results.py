@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from jaxscope.model.comparison import BenchWarning, ComparisonRow
 
 _FACTOR = 64
 """Rounding errors of n terms grow like √n; 64 leaves room for a few dozen operations in a row."""
+_NUMBERS = "biufcV"
+"""The kinds of dtypes that hold numbers; JAX's own, such as bfloat16, are of kind V."""
 _INEXACT = "fcV"
 """The kinds of dtypes that round; V is bfloat16 of ml_dtypes."""
 
@@ -29,6 +32,11 @@ class Check:
     limit: float
     text: str = ""
     """The difference as a whole sentence; empty when the results agree."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the difference is within the limit."""
+        return self.error <= self.limit
 
     @property
     def warnings(self) -> tuple[BenchWarning, ...]:
@@ -81,6 +89,41 @@ def nothing_finite(results: Sequence[Any]) -> BenchWarning | None:
     return BenchWarning("J203", f"{text}, so the check proves nothing. Use different inputs.")
 
 
+def not_computed(leaves: Sequence[Any]) -> BenchWarning | None:
+    """J206, where a result is still to be computed when the call returns."""
+    for leaf in leaves:
+        what = f"a `{type(leaf).__name__}` object"
+        if isinstance(leaf, (Iterator, range, map, zip, filter)):
+            when = "which computes nothing until it is read"
+        elif isinstance(leaf, Awaitable):
+            when = "which computes nothing until it is awaited"
+        elif isinstance(leaf, Future):
+            when = "which may still be computing"
+        elif hasattr(leaf, "__dask_graph__"):
+            when = "which computes nothing until `.compute()`"
+        elif callable(leaf) and not hasattr(leaf, "dtype"):
+            when = "which computes nothing until it is called"
+        else:
+            continue
+        return BenchWarning("J206", f"It returns {what}, {when}. Return the finished result.")
+    return None
+
+
+def same_object() -> BenchWarning:
+    """J204."""
+    return BenchWarning(
+        "J204",
+        "It returns the result of the call before and computes nothing itself. Time it without its "
+        "cache.",
+    )
+
+
+def stays_the_same(names: Sequence[str]) -> BenchWarning:
+    """J205."""
+    which = words.names(names, len(names))
+    return BenchWarning("J205", f"Its result does not change with {which}. Compute it in the call.")
+
+
 def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None) -> float:
     """64·eps·√n of the less precise of the result and the reference; 0 where both are integers or
     bools."""
@@ -103,6 +146,8 @@ def difference(result: Any, wanted: Any) -> float:
     """Largest difference over the largest value; 0 for empty arrays."""
     if not wanted.size:
         return 0.0
+    if not {result.dtype.kind, wanted.dtype.kind} <= set(_NUMBERS):
+        return 0.0 if np.array_equal(result, wanted) else math.inf
     kind = np.complex128 if "c" in (result.dtype.kind, wanted.dtype.kind) else np.float64
     mine, theirs = result.astype(kind), wanted.astype(kind)
     if (np.isnan(mine) != np.isnan(theirs)).any():

@@ -45,8 +45,7 @@ def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
 ) -> Iterator[BenchWarning]:
     """Warnings about the whole run."""
-    crowded = machine.others is None or machine.others > _CROWDED
-    if machine.pressure is not None and machine.pressure > _BUSY and crowded:
+    if busy(machine):
         yield BenchWarning(
             "J306",
             f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. "
@@ -57,6 +56,12 @@ def machine_warnings(
             "J307", f"{preempted} of {rounds} rounds were preempted, too many to leave out."
         )
     yield from unsteady_clock(machine)
+
+
+def busy(machine: Machine) -> bool:
+    """Whether other processes made tasks wait for a CPU."""
+    crowded = machine.others is None or machine.others > _CROWDED
+    return machine.pressure is not None and machine.pressure > _BUSY and crowded
 
 
 def unsteady_clock(machine: Machine) -> Iterator[BenchWarning]:

@@ -59,12 +59,14 @@ from jaxscope.capture._jax.programs import (
     constant_bytes,
     donates,
     held_program,
+    info_donates,
     kept_arguments,
     live_modules,
     lowered_anew,
     lowering_jaxpr,
     module_text,
     traced_arguments,
+    traced_jaxpr,
 )
 from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes

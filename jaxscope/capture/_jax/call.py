@@ -18,6 +18,7 @@ from typing import Any
 
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
+from jaxscope.capture._jax.options import is_own
 from jaxscope.model.compiles import CompileKind
 
 Keys = tuple[tuple[int, int], ...]
@@ -156,9 +157,7 @@ def _jitted(values: dict[str, Any], keys: Keys) -> JaxCall:
     fun, info = values.get("fun"), values.get("jit_info")
     # A plain function of JAX itself under a jit is a jnp function called outside any jit. What the
     # user jitted, `jax.jit(jnp.sin)`, is a jitted object, not a plain function.
-    code = getattr(fun, "__code__", None) if isinstance(fun, types.FunctionType) else None
-    file = code.co_filename if code is not None else ""
-    internal = file.startswith(jax_directory()) and not file.endswith("traceback_util.py")
+    internal = isinstance(fun, types.FunctionType) and is_own(fun)
     return _with_options(
         CompileKind.EAGER if internal else CompileKind.JIT, fun, info, values, keys
     )
@@ -322,8 +321,8 @@ def pmapped_call(
     return PmappedCall(found[1], tuple(found[2]), lambda results: results)
 
 
-def calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """`(fun, args, kwargs)` of the jitted or pmapped call that this thread is compiling.
+def calling() -> JaxCall | None:
+    """The jitted or pmapped call that this thread is compiling, with function and arguments.
 
     For hooks of `collecting` (`capture.compiles.listener`). None outside such a call, in an eager
     operation, and on a JAX whose frames have other names.
@@ -331,4 +330,4 @@ def calling() -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     call = jax_call()
     if call.fun is None or call.args is None:
         return None
-    return call.fun, tuple(call.args), dict(call.kwargs or {})
+    return call

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import Any
 
 from jaxscope.capture._jax.closures import inside_boundary, is_boundary
-from jaxscope.capture._jax.frames import jax_locals
+from jaxscope.capture._jax.frames import jax_directory, jax_locals
 
 
 def transform_of(fun: Any) -> tuple[str, Any] | None:
@@ -38,6 +39,27 @@ def transforms_of(fun: Any) -> tuple[str, ...]:
         found.append(made[0].removeprefix("jax."))
         fun = made[1]
     return tuple(found)
+
+
+def is_own(fun: Any) -> bool:
+    """Whether it is a function of JAX's own, and does not wrap one of the user's.
+
+    `jax.jacfwd(f)` and `jnp.vectorize(f)` return a function of JAX's that has `f` as
+    `__wrapped__`.
+    """
+    if transform_of(fun) is not None:
+        return False
+    files = [getattr(getattr(f, "__code__", None), "co_filename", "") for f in (fun, _inner(fun))]
+    return all(file.startswith(jax_directory()) for file in files) and not files[0].endswith(
+        "traceback_util.py"
+    )
+
+
+def _inner(fun: Any) -> Any:
+    try:
+        return inspect.unwrap(fun)
+    except ValueError:  # a cycle
+        return fun
 
 
 _MOST_TRANSFORMS = 8

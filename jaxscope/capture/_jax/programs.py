@@ -22,6 +22,14 @@ def lowering_jaxpr() -> Any | None:
     return jax_locals("_cached_lowering_to_hlo", "/pxla.py").get("closed_jaxpr")
 
 
+def traced_jaxpr() -> Any | None:
+    """The closed jaxpr as it was traced, at the start of a lowering; JAX lowers what is used of it.
+
+    Local `jaxpr` of `_resolve_and_lower` (pjit.py). None when the frame is not there.
+    """
+    return jax_locals("_resolve_and_lower", "/pjit.py").get("jaxpr")
+
+
 def lowered_anew(traced: Any) -> Any | None:
     """A copy of a `Traced` that JAX lowers again, whatever it has lowered before.
 
@@ -156,7 +164,11 @@ def donates(jitted: Any) -> bool | None:
 
     `_jit_info.donate_argnums` and `donate_argnames`, seen on jax 0.8.1 to 0.12.0.
     """
-    info = getattr(jitted, "_jit_info", None)
+    return info_donates(getattr(jitted, "_jit_info", None))
+
+
+def info_donates(info: Any) -> bool | None:
+    """Whether a jitted function with these options (`JaxCall.info`) donates any argument."""
     if info is None or not hasattr(info, "donate_argnums"):
         return None
     return bool(info.donate_argnums or info.donate_argnames)

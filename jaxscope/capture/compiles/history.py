@@ -24,7 +24,7 @@ from jaxscope.analysis.compiles.causes.no_difference import (
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.capture.compiles.signature.earlier_traces import bare_call
+from jaxscope.capture.compiles.signature.earlier_traces import comparable
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.source import Frame, Source, Span
 
@@ -136,6 +136,8 @@ class History:
             return Explained((self._without_call(raw),))
         if signature.function.internal and _jax.splits_for_devices(signature.function.name):
             return Explained((self._sharded(raw, signature),))
+        if (forward := self._forward(raw, signature)) is not None:
+            return self.explained(forward)
         for key in _families(raw):
             earlier = self._earlier(key, raw)
             if earlier:
@@ -145,6 +147,23 @@ class History:
         if raw.before:
             return self._with_before(raw, signature)
         return Explained((self._first(raw, signature),))
+
+    def _forward(self, raw: RawCompile, signature: CallSignature) -> RawCompile | None:
+        """The forward pass that was compiled just before this backward pass, for the same reason.
+
+        JAX does not show the function of a backward pass.
+        """
+        if signature.function.object_id or not signature.transform:
+            return None
+        for one in reversed(self._snapshot()):
+            same = (one.fun_name, one.place, one.thread_name)
+            if one.number >= raw.number or same != (raw.fun_name, raw.place, raw.thread_name):
+                continue
+            known = one.call
+            if known is not None and known.transform and known.function.object_id:
+                return one
+            return None
+        return None
 
     def _sharded(self, raw: RawCompile, signature: CallSignature) -> Cause:
         """The cause of JAX's own sharding of an input, which is about its array."""
@@ -181,7 +200,8 @@ class History:
                 note = f"Compilation {one.number} of the same function failed with {one.error}."
             elif one.traced and not one.compiled:
                 note = "It was traced before, but not compiled."
-        return first_call(raw.fun_name, since=self._since, under=signature.transform, note=note)
+        name = signature.function.name
+        return first_call(name, since=self._since, under=signature.transform, note=note)
 
     def _same_function(self, raw: RawCompile, signature: CallSignature) -> Iterator[RawCompile]:
         known = signature.function
@@ -196,7 +216,7 @@ class History:
 
     def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:
         """Compare with traces from before the listener began."""
-        found = explain(bare_call(signature), [EarlierCompile(0, one) for one in raw.before])
+        found = explain(comparable(signature), [EarlierCompile(0, one) for one in raw.before])
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
         if not causes and any(one.traced for one in self._same_function(raw, signature)):
             return Explained((self._first(raw, signature),))

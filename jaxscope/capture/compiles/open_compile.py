@@ -63,13 +63,15 @@ class OpenCompile:
     """The request to the persistent cache."""
     inner_s: float = 0.0
     """Seconds of other compilations inside the stage."""
+    own_s: float = 0.0
+    """Seconds of jaxscope's own work inside the stage."""
     inner: list[OpenCompile] = field(default_factory=list["OpenCompile"])
     """Compilations that began inside the stage."""
 
     def begin(self, stage: CompileStage, event_name: str, misses: int | None = None) -> None:
         """Open a stage. A compilation has one at a time."""
         self.stage, self.event_name, self.misses = stage, event_name, misses
-        self.request, self.inner_s, self.inner = None, 0.0, []
+        self.request, self.inner_s, self.own_s, self.inner = None, 0.0, 0.0, []
 
     def joins(self, stage: CompileStage, name: str, call: _jax.JaxCall, *, latest: bool) -> bool:
         """Whether this stage continues this compilation.
@@ -153,7 +155,7 @@ class OpenCompiles:
 
     def begin(self, stage: CompileStage, event_name: str) -> None:
         """A stage of this name begins on this thread."""
-        thread = self.here
+        thread, began = self.here, time.perf_counter()
         compile = self._compile_of(stage, event_name)
         misses = self._attempt(_jax.trace_misses) if stage is CompileStage.TRACE else None
         compile.begin(stage, event_name, misses)
@@ -163,6 +165,7 @@ class OpenCompiles:
         for block in tuple(thread.blocks):
             if (hook := block.on_start.get(stage)) is not None:
                 self._attempt(hook, compile.name)
+        compile.own_s = max(time.perf_counter() - began - compile.inner_s, 0.0)
 
     def end(self, stage: CompileStage, event_name: str, seconds: float) -> None:
         """The stage ended, by itself or by an exception."""
@@ -181,7 +184,7 @@ class OpenCompiles:
         thread, raw = self.here, compile.raw
         outer = thread.open[-1] if thread.open else None
         raw.error = self._attempt(_jax.event_error) or raw.error
-        own = max(seconds - compile.inner_s, 0.0)
+        own = max(seconds - compile.inner_s - compile.own_s, 0.0)
         raw.inside_s += compile.inner_s
         if compile.stage is CompileStage.TRACE:
             # JAX reports a trace also when it found one in its cache (jax 0.9 and later).
@@ -190,7 +193,7 @@ class OpenCompiles:
                 raw.traced, raw.trace_s = True, raw.trace_s + own
             compile.trace_share = own
             if outer is not None:
-                outer.inner_s += compile.inner_s
+                outer.inner_s += compile.inner_s + compile.own_s
             return
         if outer is not None:
             outer.inner_s += seconds + compile.trace_share

@@ -31,7 +31,6 @@ _IMMUTABLE = (
     "jax jaxlib numpy optax equinox haiku chex jaxtyping functools typing collections enum math "  # noqa: SIM905
     "operator builtins flax dataclasses".split()
 )
-_OF_A_FUNCTION = attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _CONTENTS = attrgetter("cell_contents")
 
 Check = Callable[[], bool]
@@ -105,17 +104,23 @@ def _contents(item: Any, held: Any) -> Check:
         values, size = tuple(held), len(held)
         return lambda: len(item) == size and all(map(is_, item, values))
     if kind is FunctionType:
-        parts, members = _OF_A_FUNCTION(item), _same(lambda: vars(item), vars(item))
-        named = item.__kwdefaults__
-        keywords = None if named is None else _same(lambda: named, named)
-        return lambda: (
-            all(map(is_, _OF_A_FUNCTION(item), parts))
-            and members()
-            and (keywords is None or keywords())
-        )
+        return _function(item)
     if isinstance(item, type):  # with its dunder methods
         return _same(lambda: vars(item), vars(item))
     return lambda: same_contents(held, contents(item))
+
+
+def _function(item: FunctionType) -> Check:
+    code, defaults, named = item.__code__, item.__defaults__, item.__kwdefaults__
+    members = _same(lambda: vars(item), vars(item)) if vars(item) else None
+    keywords = None if named is None else _same(lambda: named, named)
+    return lambda: (
+        item.__code__ is code
+        and item.__defaults__ is defaults
+        and item.__kwdefaults__ is named
+        and (not item.__dict__ if members is None else members())
+        and (keywords is None or keywords())
+    )
 
 
 def _same(ask: Callable[[], Mapping[str, Any]], held: Mapping[str, Any]) -> Check:

@@ -107,6 +107,9 @@ class Reads:
                 snapshot.take(name, value)
         for name, kind in self._classes.values():
             snapshot.take(f"{name}.__class__", kind)
+        for value in self._seen.values():
+            if nnx.is_nnx(value):
+                snapshot.keep(value)
         return snapshot
 
     def _name(self, scope: Mapping[str, Any], name: str) -> None:

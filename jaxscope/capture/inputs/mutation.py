@@ -68,6 +68,21 @@ class Snapshot:
                 self._take_of_library(item)
         self.partial = self.partial or bool(queue)
 
+    def keep(self, value: Any) -> None:
+        """Remember a Flax NNX object and those below it, for the case that the cell fails."""
+        queue = collections.deque([value])
+        while queue and len(self._of_libraries) < MOST_OBJECTS:
+            item = queue.popleft()
+            if id(item) in self._of_libraries or isinstance(item, jax.Array | np.ndarray | type):
+                continue
+            of_library = _is_library_object(item)
+            held = _attributes(item) if of_library else contents(item)
+            if isinstance(item, tuple):
+                queue.extend(item)
+            elif held is not None:
+                queue.extend(held.values() if isinstance(held, dict) else held)
+                self._of_libraries[id(item)] = (item, held)
+
     def _take_of_library(self, value: Any) -> None:
         """Remember an object of a library, and what it holds, for the case that the cell fails.
 

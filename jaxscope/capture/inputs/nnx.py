@@ -8,6 +8,7 @@ user's process has imported `flax.nnx`.
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import Choice, choose
+
+_CACHED_PARTIAL = "cache_args_wrapper"
+"""The function that `nnx.cached_partial` returns, in Flax 0.10 to 0.12."""
 
 
 def is_nnx(value: Any) -> bool:
@@ -29,6 +34,29 @@ def is_nnx(value: Any) -> bool:
     return isinstance(value, (nnx.Module, nnx.Optimizer, nnx.Rngs, nnx.Metric, nnx.Variable)) or (
         hasattr(nnx, "Pytree") and isinstance(value, nnx.Pytree)
     )
+
+
+def bound_objects(function: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The function, arguments and keywords that `functools.partial` or `nnx.cached_partial` binds.
+
+    None for other functions, and where no argument is an NNX object.
+    """
+    if isinstance(function, functools.partial):
+        found = (function.func, function.args, dict(function.keywords))
+    elif cached := cached_function(function):
+        held = {name: value for name, _, value in _jax.closure(function)}
+        found = (cached, tuple(held.get("cached_args", ())), {})
+    else:
+        return None
+    return found if any(is_nnx(value) for value in (*found[1], *found[2].values())) else None
+
+
+def cached_function(function: Any) -> Any:
+    """The function inside an `nnx.cached_partial`; None for anything else."""
+    code = getattr(function, "__code__", None)
+    if sys.modules.get("flax.nnx") is None or getattr(code, "co_name", "") != _CACHED_PARTIAL:
+        return None
+    return getattr(function, "__wrapped__", None)
 
 
 def graph_and_leaves(objects: Sequence[Any]) -> tuple[Any, list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import passes
@@ -65,6 +66,7 @@ class RegionReader:
                     passes(entry.scopes),
                     tuple([number(atom) for atom in equation.invars]),
                     tuple([number(atom) for atom in equation.outvars]),
+                    literals=_literals(equation.invars),
                     inner=inner,
                     flops=_flops(entry) if all(not one.times for one in inner) else 0.0,
                     label=_jax.given_name(equation),
@@ -134,6 +136,16 @@ def _inner(entry: JaxprEntry, name: str, region: Region, offset: int) -> InnerRe
             return InnerRegion(region, offset, None, False, 0.0)
         case _:
             return InnerRegion(region, offset, None, False)
+
+
+def _literals(atoms: Any) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for position, atom in enumerate(atoms):
+        value = getattr(atom, "val", None)
+        if value is not None and not getattr(value, "shape", ()):
+            with suppress(TypeError, ValueError):  # a key or a complex number
+                found[position] = float(value)
+    return found
 
 
 def _deeper(outside: Any, inside: Any) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxscope.analysis.links.locator import STALE
-from jaxscope.analysis.links.tags import TagPaths
+from jaxscope.analysis.links.tags import TAG, TagPaths
 from jaxscope.analysis.links.tags import tag as spell_tag
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import entries_of, expand
-from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Equation
 
@@ -20,10 +22,7 @@ ALREADY_LOWERED = (
     "the program was already lowered when jaxscope saw it, so its lines are matched by primitive, "
     "name and position"
 )
-NO_JAXPR = (
-    "JAX does not keep the jaxpr of a lowered program, so its lines cannot be linked; pass the "
-    "function and its arguments instead"
-)
+NO_JAXPR = "JAX does not keep the jaxpr of a lowered program, so its lines cannot be linked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,10 @@ class Tagged:
     """The reason that the compiled text can have tags of a different program."""
 
 
+_LOWERED: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+"""By the jaxpr as it was traced, the one that was tagged when JAX lowered it."""
+
+
 def tag(traced: Any, sources: SourceFiles) -> Tagged:
     """Tag a `Traced` in place, before it is lowered. Never raises: `why` has the reason.
 
@@ -55,7 +58,23 @@ def tag(traced: Any, sources: SourceFiles) -> Tagged:
         closed_jaxpr = traced.jaxpr
     except Exception as error:
         return _nothing(f"this JAX gives no jaxpr of a traced function ({error!r})")
+    with suppress(TypeError):
+        closed_jaxpr = _LOWERED.get(closed_jaxpr, closed_jaxpr)
     return tag_jaxpr(closed_jaxpr, sources)
+
+
+def tag_lowering(sources: SourceFiles) -> Tagged | None:
+    """Tag the jaxpr that JAX is lowering; None where it cannot be seen.
+
+    JAX has left out by then what no result depends on. The copies that it made of some equations
+    bear these tags alone.
+    """
+    jaxpr = _jax.lowering_jaxpr()
+    if jaxpr is None:
+        return None
+    with suppress(TypeError):
+        _LOWERED[_jax.traced_jaxpr()] = jaxpr
+    return tag_jaxpr(jaxpr, sources)
 
 
 def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
@@ -72,6 +91,13 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
         return _tagged(closed_jaxpr, body, "", why)
     tagged = _tagged(closed_jaxpr, body, body.digest, "")
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
+
+
+def has_tags(traced: Any) -> bool:
+    """Whether some equation of a `Traced` is tagged, or it has none."""
+    equations = open_jaxpr(traced.jaxpr).eqns
+    scopes = (name for one in equations for _, name in _jax.name_scopes(one))
+    return not equations or any(TAG.fullmatch(name) for name in scopes)
 
 
 def untagged(traced: Any, sources: SourceFiles) -> Tagged:

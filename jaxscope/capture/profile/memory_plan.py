@@ -20,8 +20,8 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
         with profiler.recording(hlo_protos=True) as recording:
             pass
         stage = handles.text(StageKind.OPTIMIZED_HLO)
-        owners = of_equations(program, stage, module, 0)
-        innermost = of_equations(program, stage, module, None)
+        owners = of_equations(program.equations, stage, module, 0)
+        innermost = of_equations(program.equations, stage, module, None)
         places = {name: owner.place for name, owner in owners.items()}
         inside = {name: owner.place for name, owner in innermost.items() if owner.place.source}
         for name, message in module_messages(recording.xspace).items():

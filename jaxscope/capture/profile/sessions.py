@@ -11,9 +11,11 @@ import jax
 
 from jaxscope.analysis.hlo import HloModule, executed_times
 from jaxscope.analysis.profile.attribute import profile
-from jaxscope.analysis.profile.line_owners import of_equations
+from jaxscope.analysis.profile.fusion_split import containers
+from jaxscope.analysis.profile.line_owners import of_equations, possible_lines
 from jaxscope.analysis.profile.merged_lines import merged_lines
-from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
+from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession, call_times
+from jaxscope.analysis.profile.settled import line_shares, settled
 from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.analysis.trace.operations import operations
@@ -68,11 +70,14 @@ def sessions_of(
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
     handles: Handles,
+    now: Callable[[], float] = time.perf_counter,
 ) -> ProfiledCalls:
-    """Alternate unprofiled and profiled calls, as often as the plan and their cost allow.
+    """Alternate unprofiled and profiled calls, as often as the plan and their cost allow, or until
+    more sessions would change no share by more than 2 points.
 
     Raises TooManyEventsError where one call has too many events.
     """
+    began = now()
     events = events_of(handles)
     if refused := plan.too_many(events):
         raise TooManyEventsError(refused)
@@ -97,7 +102,28 @@ def sessions_of(
             events = float(ran)
             planned = plan.within(call_s, events)
             sessions.clear()
+        if now() - began > plan.least_s and settled(_line_shares(sessions, handles)):
+            break
     return ProfiledCalls(tuple(sessions), trace, planned.sampling_note)
+
+
+def _line_shares(
+    sessions: Sequence[ProfiledSession], handles: Handles
+) -> list[Mapping[Any, float]]:
+    """The shares of the lines in each session; of the instructions where no line is known."""
+    module = handles.module()
+    if len(sessions) < 2 or isinstance(module, Unavailable):
+        return []
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    owners = of_equations(handles.tagged.equations, stage, module, None)
+    seen = {op.name for session in sessions for call in session.calls for op in call.ops}
+    boxes = containers(module, seen)
+    return [
+        line_shares(
+            call_times(session.kept, boxes), lambda name: getattr(owners.get(name), "place", name)
+        )
+        for session in sessions
+    ]
 
 
 def _session(events: list[TraceEvent], unprofiled: tuple[float, ...]) -> ProfiledSession:
@@ -191,11 +217,12 @@ def profile_of(
         mine.append(replace(session, calls=tuple(calls)))
     return profile(
         module,
-        [of_equations(program, stage, module, i) for i in range(sources)],
+        [of_equations(program.equations, stage, module, i) for i in range(sources)],
         mine,
         ", ".join(program.devices),
         merged_lines(program, stage, module, 0, lambda: handles.text(StageKind.STABLEHLO)),
         split,
+        [possible_lines(program.equations, stage, module, i) for i in range(sources)],
     )
 
 

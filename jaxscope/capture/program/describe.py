@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jaxlib.version
 
+from jaxscope.analysis.hlo import too_long
 from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
@@ -143,7 +144,8 @@ def cost(handles: Handles) -> Cost | Unavailable:
         return stage.unavailable
     known = counted(stage.text)
     if known is None:
-        return Unavailable("the optimized HLO of this XLA could not be read")
+        why = too_long(stage.text) or "this XLA writes it in a different form"
+        return Unavailable(f"the optimized HLO could not be read: {why}")
     work = known[1]
     return Cost(
         work.flops, work.transcendentals, work.bytes_accessed, (*work.unknown, *work.estimated)

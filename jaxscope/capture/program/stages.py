@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 import jax
 
-from jaxscope.analysis.hlo import HloModule, parse_module
+from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
@@ -17,10 +17,8 @@ from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
-FROM_CACHE = (
-    "the compiled program has no tags and may have come from the persistent cache, so its lines "
-    "are matched by primitive and name"
-)
+_NO_LINKS = "the lines of the compiled program are not linked: {}"
+NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
 RELEASED = "the compiled program was released; re-run the cell"
 
@@ -52,6 +50,8 @@ class Handles:
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
         self._released = False
+        self._unlinked = ""
+        """The reason why no line of the compiled text has a link; empty where one has."""
         self._lock = threading.RLock()
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
@@ -78,6 +78,8 @@ class Handles:
             stage = self.text(kind)
             if stage.unavailable is not None:
                 return stage.unavailable
+            if why := too_long(stage.text):
+                return Unavailable(f"the {kind.label} could not be read: {why}")
             module = self._modules.get(kind)
             if module is None:
                 try:
@@ -94,9 +96,11 @@ class Handles:
         """
         if self.tagged.why:
             return self.tagged.why
-        doubts = (self.tagged.other, ALREADY_LOWERED, FROM_CACHE)
-        anchors = self.text(StageKind.OPTIMIZED_HLO).anchors
-        return next((a.why for a in anchors if a.why in doubts), "")
+        stage = self.text(StageKind.OPTIMIZED_HLO)
+        if self._unlinked:
+            return self._unlinked
+        doubts = (self.tagged.other, ALREADY_LOWERED, NO_TAGS.format("compiled"))
+        return next((a.why for a in stage.anchors if a.why in doubts), "")
 
     def release(self) -> None:
         """Release the live objects; texts that were fetched stay."""
@@ -116,7 +120,7 @@ class Handles:
                     return Stage(kind, unavailable=Unavailable(_UNSEEN))
                 raw = self.lowered.as_text("stablehlo", debug_info=True)
                 module = parse_stablehlo(raw)
-                locator = self._locator(self._why(raw))
+                locator = self._locator(self._why(raw, "lowered"))
                 return Stage(kind, module.text, None, stablehlo_anchors(module, locator))
             case StageKind.HLO:
                 if self.lowered is None:
@@ -135,29 +139,36 @@ class Handles:
 
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         text, origin = clean_hlo(raw)
+        compiled = kind is StageKind.OPTIMIZED_HLO
+        if long := too_long(raw):
+            self._unlinked = _NO_LINKS.format(long) if compiled else ""
+            return Stage(kind, text)
         shown = {line: number for number, line in enumerate(origin, 1)}
-        why = self._why(raw)
-        cached = kind is StageKind.OPTIMIZED_HLO and bool(
-            getattr(jax.config, "jax_compilation_cache_dir", None)
-        )
+        # A text from the persistent cache has the frames of the program that was stored.
+        cached = compiled and bool(getattr(jax.config, "jax_compilation_cache_dir", None))
+        why = self._why(raw, "compiled" if compiled else "lowered")
         if why == ALREADY_LOWERED and cached:
-            why = FROM_CACHE
+            why = NO_TAGS.format("compiled")
         locator = self._locator(why, trust_frames=not cached)
-        received = self._received if kind is StageKind.OPTIMIZED_HLO else lambda: None
-        anchors = hlo_anchors(parse_module(raw), locator, shown, received)
+        received = self._received if compiled else lambda: None
+        module = parse_module(raw)
+        anchors = hlo_anchors(module, locator, shown, received)
+        if compiled and why and not anchors and real_instructions(module):
+            self._unlinked = _NO_LINKS.format("it has no tags")
         return Stage(kind, text, None, anchors)
 
     def _received(self) -> HloModule | None:
         """The program that XLA received, with its tags."""
         if self.lowered is None:
             return None
-        return parse_module(self.lowered.as_text("hlo", debug_info=True))
+        raw = self.lowered.as_text("hlo", debug_info=True)
+        return None if too_long(raw) else parse_module(raw)
 
-    def _why(self, raw: str) -> str:
-        """The reason why a text has no tags; empty if it has."""
+    def _why(self, raw: str, program: str) -> str:
+        """The reason why the text of a program has no tags; empty if it has."""
         if self.tagged.why or TAG.search(raw):
             return self.tagged.why
-        return ALREADY_LOWERED
+        return NO_TAGS.format(program)
 
     def _locator(self, why: str, *, trust_frames: bool = True) -> Locator:
         tagged = self.tagged

@@ -32,7 +32,9 @@ from jaxscope.capture.options.refusals import (
     uses_text,
 )
 from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.program import identity
 from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.program.request import TracedProgram
 from jaxscope.capture.run.context import Invocation, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
@@ -97,6 +99,8 @@ class Callee:
         self._entries: dict[Any, ReusableCall] = {}
         self._refused: dict[Any, str] = {}
         """Reasons by signature, so that a refused call is not traced again."""
+        self._captured: dict[Any, Captured] = {}
+        """By the identity of what was traced, so that it is not lowered again."""
         self._programs: dict[Any, int] = {}
         self._traces = 0
         self._why = ""
@@ -205,9 +209,18 @@ class Callee:
             )
         return value
 
-    def _compiled(self, run: Run, traced: Any, call: FunctionCall) -> Captured:
+    def _compiled(self, run: Run, traced: TracedProgram, call: FunctionCall) -> Captured:
+        """The compiled program of a traced call.
+
+        Calls whose dicts have their keys in another order are traced again, because plain Python
+        may see the order; the program is the same as a rule.
+        """
+        key = identity.traced_key(traced)
+        if key is not None and (known := self._captured.get(key)) is not None:
+            return replace(known, request=traced.request, reused=True)
         shapes = tuple([str(aval) for aval in traced.traced.jaxpr.in_avals])
         captured = run.compile(traced)
+        self._captured[key] = captured
         if not captured.reused:
             made = self._programs[shapes] = self._programs.get(shapes, 0) + 1
             if made >= MOST_PROGRAMS:

@@ -12,13 +12,8 @@ from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.program.compile import (
-    Captured,
-    CompileRequest,
-    Programs,
-    Say,
-    device_and_precision,
-)
+from jaxscope.capture.program.compile import Captured, Say, device_and_precision
+from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run.measure import Measured
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache

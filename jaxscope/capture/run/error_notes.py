@@ -23,7 +23,7 @@ from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
-from jaxscope.capture.program.compile import CompileRequest
+from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.run import jax_errors
 
 

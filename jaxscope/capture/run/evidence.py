@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxscope.analysis.findings import Evidence, NameFact, count_computing, findings
+from jaxscope.analysis.jaxpr.dataflow import Region
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
+from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.options import error_origin
+from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Cost, Form, Program, Record, SourceKind, StageKind, TextSource
 
+_MOST = 20_000
+"""Equations up to which the dataflow is read: half a second with the calls inlined."""
 _CONTAINERS = (list, dict, set)
 _SHARED = (SourceKind.CELL, SourceKind.OTHER_CELL)
 """Sources whose names are those of the namespace."""
@@ -43,7 +48,11 @@ def advised(
             if source.kind in _SHARED and (tree := parsed(source)) is not None
             for name in CellSyntax(tree).mentioned
         ]
-        later = [fact for fact in name_facts(names, namespace) if fact.name not in before]
+        later = [
+            replace(fact, after=True)
+            for fact in name_facts(names, namespace)
+            if fact.name not in before
+        ]
         seen = evidence(record, texts, replace(known, names=(*known.names, *later)))
         if "open" in namespace:
             # IPython gives notebooks their own `open`, which the recorder does not see.
@@ -66,6 +75,7 @@ def evidence(record: Record, texts: Sequence[TextSource], known: Known) -> Evide
         None if effects is None else tuple(effects.written),
         known.trace_s if record.form is Form.BLOCK else None,
         computing=tuple([_computing(p, t) for p, t in zip(record.programs, texts, strict=True)]),
+        regions=tuple([_region(p, t) for p, t in zip(record.programs, texts, strict=True)]),
     )
 
 
@@ -77,6 +87,10 @@ def name_facts(names: Iterable[str], namespace: Mapping[str, Any]) -> tuple[Name
 def _fact(name: str, value: Any) -> NameFact:
     if isinstance(value, types.ModuleType):
         return NameFact(name, f"module:{value.__name__}")
+    if isinstance(value, type | types.BuiltinFunctionType):
+        # `from time import perf_counter` in an earlier cell.
+        module: Any = getattr(value, "__module__", None)
+        return NameFact(name, f"module:{module or 'builtins'}.{value.__qualname__}")
     for kind in _CONTAINERS:
         if isinstance(value, kind):
             return NameFact(name, kind.__name__)
@@ -88,6 +102,18 @@ def _fact(name: str, value: Any) -> NameFact:
         return NameFact(name, f"{root}.{cls.__name__}", foreign=True)
     is_array = choice.traced and hasattr(value, "shape")
     return NameFact(name, kind, aval_text(value) if is_array else "")
+
+
+def _region(program: Program, texts: TextSource) -> Region | None:
+    """The dataflow of a program; None where it is long, or cannot be read."""
+    body = texts.tagged.body if isinstance(texts, Handles) else None
+    if body is None or len(program.equations) > _MOST:
+        return None
+    try:
+        region = RegionReader().region(body)
+    except Exception:  # an equation of an unknown form
+        return None
+    return region if region.size == len(program.equations) else None
 
 
 def _computing(program: Program, texts: TextSource) -> int | None:

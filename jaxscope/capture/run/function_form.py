@@ -19,6 +19,7 @@ from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
+from jaxscope.capture.inputs import nnx
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
@@ -93,7 +94,7 @@ class FunctionCell:
         notes = [first]
         for (name, why), number in self.calls.plain.items():
             times = "" if number == 1 else f" {number} times"
-            notes.append(f"`{name}` ran as plain Python{times}: {why[:1].lower()}{why[1:]}")
+            notes.append(f"`{name}` ran as plain Python{times}: {words.continued(why)}")
         for name, number in self.calls.transformed.items():
             if number > MOST_TRACES:
                 notes.append(
@@ -195,6 +196,9 @@ class _Callees:
                 return function
             return partial(inner, *function.args, **function.keywords)
         if isinstance(function, type):
+            return function
+        if cached := nnx.cached_function(function):
+            self.pick(cached)  # a jitted function is recorded
             return function
         wraps = not isinstance(function, FunctionType) or "__wrapped__" in vars(function)
         if wraps and _package(function) in _LIBRARIES:  # made of another function

@@ -18,6 +18,10 @@ OF_A_VALUE = (_SHAPE, _FORMAT)
 """Texts of JAX and Python for a shape and a string that depend on a traced value."""
 
 _OTHER_MESH = "should match the mesh passed to shard_map"
+_OTHER_TRACE = "from a different trace level"  # in an error of Flax's own
+_PASS_OBJECT = (
+    "It changes a Flax NNX object that is not an argument: pass the object as an argument."
+)
 _DELETED = ("deleted or donated", "has been deleted")
 _NONE_MAPPED = "No argument is mapped: give one its batch axis, `-i name=0`."
 _NO_ARRAY = (
@@ -27,6 +31,10 @@ _NO_ARRAY = (
 _RETURNS = (
     "A traced function returns arrays: return the arrays, and create the other object outside of "
     "it."
+)
+_ALONE = (
+    "A function {} cannot be part of another program: call it in a cell without the magic, or run "
+    "`%jaxjit` on the call alone."
 )
 _SLICE = "The bounds of a slice must be known ints while tracing."
 
@@ -117,6 +125,8 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "mutable array reference",
         "A Ref cannot leave a compiled program: create it in a cell without the magic.",
     ),
+    (ValueError, "can only be passed to top-level", _ALONE.format("with compiler options")),
+    (TypeError, "lowered and compiled for a particular", _ALONE.format("that is compiled")),
     (
         ValueError,
         "requires a list of concrete arrays",
@@ -284,6 +294,8 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
     found = _of_tracer(text)
     if found is not None:
         return found
+    if _OTHER_TRACE in text:
+        return _PASS_OBJECT
     for kind, part, words in _FIXES:
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue

@@ -7,26 +7,32 @@ just before they are lowered.
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Generator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
 from jaxscope.capture.forms.call import is_jitted, transforms_of
 from jaxscope.capture.inputs.arguments import copied, holds_tracer, paths_of
-from jaxscope.capture.jaxpr.tags import Tagged, tag_jaxpr
+from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
-from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
+from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.transforms import parameters
 from jaxscope.capture.vmap import watching
+from jaxscope.model import CompileKind
 
 
 @dataclass(slots=True)
@@ -34,19 +40,28 @@ class RecordedCall:
     """One compiled signature of a jitted function, with arguments to call it again."""
 
     cell: JittedFunctions
-    name: str
-    jitted: Any
+    function: _Jitted
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    names: tuple[str, ...] = ()
+    """The user's names of the arrays, where a library calls JAX with others."""
     tagged: Tagged | None = None
     """The jaxpr as it was lowered: JAX drops what no result depends on, and tags go by jaxpr."""
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def jitted(self) -> Any:
+        return self.function.jitted
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The call for its report: JAX's own caches answer, so nothing compiles again."""
         cell = self.cell
         composition = cell.settings.composition
         jitted, args, kwargs = self.jitted, self.args, self.kwargs
-        paths: tuple[str, ...] = ()
+        paths = self.names
         pmapped = _jax.pmapped_call(jitted, args, kwargs)
         if pmapped is not None:
             paths = paths_of(jitted, args)
@@ -61,6 +76,7 @@ class RecordedCall:
             paths=paths,
             composition=composition,
             tagged=self.tagged,
+            again=True,
             vmaps=cell.vmaps,
         )
         return WrappedCall(request=request, again=True, facts=self._facts)
@@ -82,6 +98,17 @@ class RecordedCall:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Jitted:
+    """A jitted function of the cell."""
+
+    name: str
+    inner: Any
+    """The function below all wrappers."""
+    jitted: Any
+    """JAX's object."""
+
+
 @dataclass(slots=True)
 class JittedFunctions:
     """The jitted functions of one run of a cell."""
@@ -93,14 +120,16 @@ class JittedFunctions:
     """Signatures that the cell has called, once it has run."""
     vmaps: list[_jax.VmapEntry] = field(default_factory=list[_jax.VmapEntry])
     """Values that entered a vmap while the cell ran."""
-    _functions: dict[int, tuple[str, Any, Any]] = field(default_factory=dict)
+    _functions: dict[int, _Jitted] = field(default_factory=dict[int, _Jitted])
+    _called: tuple[int, ...] = ()
+    """Identities of the function and the arguments of the last call that was recorded."""
 
     def add(self, name: str, function: Any) -> None:
         """Record the calls of a jitted function, or of a wrapper around one."""
         held = () if is_jitted(function) else vars(function).values()
         jitted = next((value for value in held if is_jitted(value)), function)
         inner = inspect.unwrap(jitted)
-        self._functions[id(inner)] = (name, inner, jitted)
+        self._functions[id(inner)] = _Jitted(name, inner, jitted)
 
     @contextmanager
     def recording(self, listener: Listener, sources: SourceFiles) -> Generator[None]:
@@ -116,27 +145,52 @@ class JittedFunctions:
     # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.
 
     def _on_trace(self, name: str) -> None:
-        found = _jax.calling()
-        if found is None:
+        call = _jax.calling()
+        if call is not None and (known := self._known(call)) is not None:
+            self._record(known, call)
+
+    def _known(self, call: _jax.JaxCall) -> _Jitted | None:
+        """The function of the cell that is called, found here where only other code calls it."""
+        inner = inspect.unwrap(call.fun)
+        known = self._functions.get(id(inner))
+        if known is not None or call.kind is not CompileKind.JIT:
+            return known
+        function = inspect.unwrap(as_written(call).fun)  # Equinox jits a function of its own
+        code = getattr(function, "__code__", None)
+        ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
+        if ours or code is None or code.co_filename != self.text.file:
+            return None
+        if not self.settings.composition.is_plain:
+            return None
+        kind = type(jax.jit(abs))
+        held = [one for one in gc.get_objects() if type(one) is kind]
+        jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
+        if jitted is None:
+            return None
+        found = _Jitted(function.__name__, inner, jitted)
+        return self._functions.setdefault(id(inner), found)
+
+    def _record(self, known: _Jitted, call: _jax.JaxCall) -> None:
+        args, kwargs = tuple(call.args or ()), dict(call.kwargs or {})
+        if holds_tracer((args, kwargs)):
             return
-        fun, args, kwargs = found
-        known = self._functions.get(id(inspect.unwrap(fun)))
-        if known is None or holds_tracer((args, kwargs)):
-            return
+        self._called = (id(known), *map(id, args))
         # A pmap does not report its donated arguments; they are those of the settings.
         may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
-        if may_donate and _jax.donates(known[2]) is not False:
+        if may_donate and _jax.info_donates(call.info) is not False:
             args, kwargs = copied((args, kwargs))
-        self.calls.append(RecordedCall(self, known[0], known[2], args, kwargs))
+        names = user_names(call)
+        self.calls.append(RecordedCall(self, known, args, kwargs, names))
 
     def _on_lowering(self, sources: SourceFiles) -> None:
-        found = _jax.calling()
-        known = None if found is None else self._functions.get(id(inspect.unwrap(found[0])))
-        jaxpr = None if known is None else _jax.lowering_jaxpr()
-        if known is None or jaxpr is None:
+        call = _jax.calling()
+        known = None if call is None else self._known(call)
+        if call is None or known is None:
             return
-        tagged = tag_jaxpr(jaxpr, sources)
-        if self.calls and self.calls[-1].jitted is known[2]:
+        if self._called != (id(known), *map(id, call.args or ())):
+            self._record(known, call)  # JAX had traced it inside of another function
+        tagged = tag_lowering(sources)
+        if self.calls and self.calls[-1].function is known:
             self.calls[-1].tagged = tagged
 
 

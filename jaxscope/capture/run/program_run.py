@@ -15,13 +15,11 @@ from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import keeps_tracer, not_lowered
 from jaxscope.capture.program.compile import (
     Captured,
-    CompileRequest,
-    Programs,
-    TracedProgram,
     compile_program,
     trace_program,
     traced_by_user,
 )
+from jaxscope.capture.program.request import CompileRequest, Programs, TracedProgram
 from jaxscope.capture.run import record
 from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
 from jaxscope.capture.run.measure import measure
@@ -62,7 +60,7 @@ class Run:
         """Run the user's code on tracers."""
         sources, say = self._given.sources, self._given.context.say
         if wrapped.stage is not None:
-            return traced_by_user(wrapped.stage, sources)
+            return traced_by_user(wrapped.stage)
         with self._subject.explained(wrapped.request), self.undoing():
             with TracerNet() as net:
                 traced = trace_program(wrapped.request, sources, say)

@@ -22,10 +22,12 @@ from jaxscope.capture.forms.call import (
     transforms_of,
 )
 from jaxscope.capture.forms.trial import TracedForm
+from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.arguments import paths_of
 from jaxscope.capture.options.composition import PMAP
 from jaxscope.capture.options.settings import Settings, SettingsError
-from jaxscope.capture.program.compile import Captured, CompileRequest, Programs
+from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors
@@ -124,7 +126,8 @@ class CallSubject:
         )
         made = (*wrapped.request.transforms, *transforms_of(function))
         return replace(
-            wrapped, request=replace(wrapped.request, transforms=made, programs=programs)
+            wrapped,
+            request=replace(wrapped.request, transforms=made, called=function, programs=programs),
         )
 
     @property
@@ -178,10 +181,15 @@ def _wrapped(
 
 
 def _unbound(call: FunctionCall) -> FunctionCall:
-    """A call of a bound method as one of its jitted function.
+    """A call of a bound method as one of its jitted function, and one with bound NNX objects.
 
-    `counter.step.trace` is an attribute of the function, without `counter`.
+    `counter.step.trace` is an attribute of the function, without `counter`. The state of Flax NNX
+    objects can be updated only where they are arguments.
     """
+    bound = nnx.bound_objects(call.function)
+    if bound is not None:
+        function, args, kwargs = bound
+        return FunctionCall(function, (*args, *call.args), {**kwargs, **call.kwargs})
     inner = getattr(call.function, "__func__", None)
     if isinstance(call.function, MethodType) and is_jitted(inner):
         return FunctionCall(inner, (call.function.__self__, *call.args), call.kwargs)

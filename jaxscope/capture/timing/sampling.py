@@ -10,8 +10,9 @@ import functools
 import gc
 import itertools
 import math
+import operator
 import statistics
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -253,7 +254,7 @@ def seconds_of(
     wait: Callable[[Any], Any] | None,
     now: Callable[[], float],
     batch: Iterable[tuple[Any, ...]],
-    rewarm: Sequence[tuple[Any, ...]] = (),
+    rewarm: Iterable[tuple[Any, ...]] = (),
     note: Callable[[], None] = nothing,
 ) -> float:
     """Seconds of the batch's calls, waiting for each; warm-up calls precede them, untimed.
@@ -269,12 +270,14 @@ def seconds_of(
         for args in batch:
             call(*args)
         return now() - start
-    for args in rewarm[:-1]:
+    ahead = iter(rewarm)
+    count = operator.length_hint(ahead)
+    for args in itertools.islice(ahead, max(count - 1, 0)):
         wait(call(*args))
-    latest = call(*rewarm[-1]) if rewarm else None
+    latest = [call(*args) for args in ahead]
     note()
-    if rewarm:
-        wait(latest)
+    for outputs in latest:
+        wait(outputs)
     start = now()
     for args in batch:
         wait(call(*args))

@@ -14,7 +14,7 @@ from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.jaxpr.untransformed import Base
 from jaxscope.capture.options.composition import Composition, GradOptions, PmapOptions, VmapOptions
 from jaxscope.capture.options.settings import NoInputError, TransformError
-from jaxscope.capture.program.compile import CompileRequest
+from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
 from jaxscope.capture.transforms.shapes import Level
 

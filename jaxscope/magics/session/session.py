@@ -19,7 +19,7 @@ from jaxscope.results.report import Report, keep_latest
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.listener import Listener
     from jaxscope.capture.compiles.raw_compile import RawCompile
-    from jaxscope.capture.program.compile import Programs
+    from jaxscope.capture.program.request import Programs
     from jaxscope.capture.run.context import RunContext
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile
@@ -194,7 +194,7 @@ class Session:
 
     def programs(self, key: str) -> Programs:
         """The compiled programs of a cell."""
-        from jaxscope.capture.program.compile import Programs
+        from jaxscope.capture.program.request import Programs
 
         found = self._programs.setdefault(key, Programs())
         self._programs.move_to_end(key)

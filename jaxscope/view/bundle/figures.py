@@ -8,17 +8,23 @@ from typing import Any
 
 from jaxscope import words
 from jaxscope.analysis.hlo import real_instructions
-from jaxscope.analysis.links.elimination import GONE, reasons
+from jaxscope.analysis.links.elimination import reasons
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
     counted,
     differentiates,
     stage_of,
+    unattributed,
 )
-from jaxscope.analysis.profile.shares import LineShare, cell_shares, line_shares, op_shares
+from jaxscope.analysis.profile.shares import (
+    LineShare,
+    cell_shares,
+    line_shares,
+    op_shares,
+)
 from jaxscope.model import Program, Stage, StageKind
-from jaxscope.model.profile import CellProfile
+from jaxscope.model.profile import CellProfile, Profile
 
 Json = dict[str, Any]
 
@@ -45,6 +51,27 @@ def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> 
     return found
 
 
+def rest(program: Program) -> Json:
+    """The part of a program that is of no line of the first source; empty without a compiled
+    text."""
+    left = unattributed(program)
+    if left is None:
+        return {}
+    row: Json = {
+        "flops": finite(left.flops.unattributed),
+        "total": finite(left.flops.total),
+        "bytes": finite(left.bytes.unattributed),
+        "lines": list(left.flops.lines),
+    }
+    profile = program.profile
+    if isinstance(profile, Profile) and not profile.unreliable and profile.whole_s > 0:
+        seconds = profile.covered_s - sum(
+            row.seconds for row in profile.lines if row.place.source == 0
+        )
+        row["share"] = rounded(max(seconds, 0.0) / profile.whole_s)
+    return {"unattributed": row}
+
+
 def of_cell(cell: CellProfile) -> Json:
     """The times of a cell that ran as plain Python, for a record without programs: by line."""
     return {str(line): {"time": _time(share)} for line, share in sorted(cell_shares(cell).items())}
@@ -58,6 +85,13 @@ def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
         "flops": finite(figures.flops) if figures.flops or not figures.at_least else None,
         "exact": figures.exact,
     }
+    if figures.at_least:
+        row["at_least"] = True
+    for name, bracket in (("flops", figures.flops_bracket), ("bytes", figures.bytes_bracket)):
+        if bracket is not None and bracket.wide:
+            row[f"{name}_bracket"] = {"low": finite(bracket.low), "high": finite(bracket.high)}
+    if figures.bytes is not None:
+        row["bytes"] = finite(figures.bytes)
     if phases and (figures.backward.equations or figures.backward.flops):
         backward = figures.backward
         row["backward"] = {"equations": backward.equations, "flops": finite(backward.flops)}
@@ -106,12 +140,12 @@ def by_instruction(program: Program, stage: Stage | None = None) -> Json:
 
 
 def lost(program: Program) -> Json:
-    """Equations without an instruction, each with the reason: those certainly `eliminated`, and
-    those `merged`, whose work may be part of another instruction."""
+    """Equations without an instruction of their own: those `eliminated`, with the reason, and those
+    `merged`, whose work may be part of a different instruction."""
     found: Json = {"eliminated": [], "merged": []}
     for one in reasons(program):
         row = {"equation": one.equation, "reason": one.reason}
-        found["eliminated" if one.reason in GONE else "merged"].append(row)
+        found["eliminated" if one.proven else "merged"].append(row)
     return found
 
 

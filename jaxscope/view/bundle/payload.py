@@ -87,6 +87,8 @@ class _Made:
     figure_kinds: Mapping[str, tuple[str, ...]]
     lines: list[list[Json]]
     """Figures by program, source and line."""
+    rest: list[Json]
+    """The unattributed part, by program."""
     lost: list[Json]
     """By program."""
     heads: list[Json]
@@ -111,6 +113,7 @@ def payload(
         record,
         figure_kinds or {},
         [figures.by_line(p, len(record.sources), record.profile) for p in record.programs],
+        [figures.rest(program) for program in record.programs],
         [figures.lost(program) for program in record.programs],
         _heads(record),
     )
@@ -296,6 +299,7 @@ def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) ->
         "lines": made.lines[number],
         "omitted": _omitted(program, number, dropped),
         **made.heads[number],
+        **made.rest[number],
         **(made.lost[number] if linked else {}),
     }
     if (number, StageKind.OPTIMIZED_HLO) not in dropped:

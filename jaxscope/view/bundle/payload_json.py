@@ -75,12 +75,14 @@ class ProgramFiguresJson(TypedDict):
 
     lines: list[dict[str, LineFiguresJson]]
     """By source, then by line."""
+    unattributed: NotRequired[UnattributedJson]
+    """Left out without a compiled text."""
     instructions: NotRequired[dict[str, InstructionFiguresJson]]
     """By line of the optimized HLO. Left out with its text."""
     eliminated: NotRequired[list[EliminatedJson]]
-    """Equations that certainly left no instruction: dimmed."""
+    """Equations that left no instruction, as the texts prove: dimmed."""
     merged: NotRequired[list[EliminatedJson]]
-    """Equations without an instruction whose work may be part of another's: not dimmed."""
+    """Equations without an instruction of their own whose work may be part of another's."""
     omitted: dict[StageKind, OmittedJson]
     """Stages whose text is not in the saved output."""
     title: NotRequired[str]
@@ -117,9 +119,36 @@ class LineFiguresJson(TypedDict):
     flops: float | None
     exact: bool
     """Every link behind the figures comes from a tag."""
+    at_least: NotRequired[bool]
+    """An instruction may be of this line or of another, and counts at neither."""
+    flops_bracket: NotRequired[BracketJson]
+    bytes: NotRequired[float | None]
+    """Read and written per call by its own instructions."""
+    bytes_bracket: NotRequired[BracketJson]
     backward: NotRequired[BackwardJson]
     time: NotRequired[TimeJson]
     """Of a profiled program."""
+
+
+class BracketJson(TypedDict):
+    """A figure of which more than a quarter is not exact: `low` is."""
+
+    low: float | None
+    high: float | None
+
+
+class UnattributedJson(TypedDict):
+    """The part of a program that is of no line of the first source."""
+
+    flops: float | None
+    total: float | None
+    """FLOPs of the program."""
+    bytes: float | None
+    """With those of fusions that several lines share."""
+    lines: list[int]
+    """The lines that all of the FLOPs may be of; empty where other code may be, too."""
+    share: NotRequired[float]
+    """Of the time of a call, where it was profiled."""
 
 
 class BackwardJson(TypedDict):

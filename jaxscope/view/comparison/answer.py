@@ -6,7 +6,7 @@ import math
 import statistics
 
 from jaxscope import words
-from jaxscope.analysis.comparison import names, sweep
+from jaxscope.analysis.comparison import names, sweep, validity
 from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict
 
@@ -30,9 +30,11 @@ def answer(record: ComparisonRecord) -> str:
     if not sizes:
         return _not_together(record, subject)
     last, ratio = sizes[-1]
+    unfit = _unfit(record, subject, last, with_device)
     parts = [*_jax_failed(record), _pair(record, subject, last, ratio, with_device, whole=True)]
     parts += _buts(record, subject, last)
     first, early = sizes[0]
+    parts += unfit
     if first != last and early.verdict is not ratio.verdict:
         parts.append(_pair(record, subject, first, early, with_device, whole=False))
     name = sweep.swept(record)
@@ -77,6 +79,9 @@ def _subject(record: ComparisonRecord) -> Contender | None:
     # The medians at the largest sizes that they were measured at.
     last = {sweep.contender(row): row.samples for row in record.rows if row.samples}
     known = {one: statistics.median(samples) for one, samples in last.items()}
+    unfit = {sweep.contender(row) for row in record.rows if validity.unfit(row)}
+    jitted = [one for one in jitted if one not in unfit] or jitted
+    others = [one for one in others if one not in unfit] or others
     return min(jitted or others, key=lambda one: known.get(one, math.inf), default=None)
 
 
@@ -113,6 +118,8 @@ def _pair(
             return f"{at.strip()} it is {names.faster(ratio)}"
         case RatioVerdict.SLOWER:
             return f"{at.strip()} {theirs} is {names.factor(ratio.estimate)} faster"
+        case RatioVerdict.NOT_COMPARED if row is not None and base is not None:
+            return _not_compared(row, base, mine, theirs, at)
         case RatioVerdict.SAME if whole:
             return f"{mine} and {theirs} take the same time{at} ({_unsure(ratio)})"
         case RatioVerdict.SAME:
@@ -121,6 +128,25 @@ def _pair(
             return f"whether {mine} or {theirs} is faster{at} is unclear ({_unsure(ratio)})"
         case _:
             return f"{at.strip()} it is unclear"
+
+
+def _not_compared(row: ComparisonRow, base: ComparisonRow, mine: str, theirs: str, at: str) -> str:
+    """The reason is of one of the two: `f is not compared with g, because it returns …`."""
+    if why := validity.unfit(row):
+        return f"{mine} is not compared with {theirs}{at}, because {why}"
+    return f"{mine} is not compared with {theirs}{at} because of the latter: {validity.unfit(base)}"
+
+
+def _unfit(
+    record: ComparisonRecord, subject: Contender, size: Size, with_device: bool
+) -> list[str]:
+    """Rows beside the pair of the sentence whose times mean nothing."""
+    pair = (subject.label, record.baseline)
+    return [
+        f"{names.contender(row, with_device)} is not compared, because {why}"
+        for row in record.at(size)
+        if row.measured and row.label not in pair and (why := validity.unfit(row))
+    ]
 
 
 def _unsure(ratio: Ratio) -> str:
@@ -138,6 +164,10 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
     if row is None or base is None:
         return []
     found: list[str] = []
+    if validity.unfit(row) or validity.unfit(base):
+        return found
+    if validity.unrequested(row) or validity.unrequested(base):
+        found.append("their results were not compared")
     if row.agrees is False or base.agrees is False:
         conjugate = any(
             "complex conjugate" in doubt.text for doubt in (*row.warnings, *base.warnings)
@@ -156,6 +186,7 @@ def _winner(
 ) -> list[str]:
     """The fastest of all at this size, unless it is in the sentence already."""
     rows = [row for row in record.at(size) if row.measured and row.agrees is not False]
+    rows = [row for row in rows if not validity.unfit(row)]
     if len(rows) < 3:
         return []
     best = min(rows, key=lambda row: statistics.median(row.samples))
@@ -181,8 +212,10 @@ def _alone(record: ComparisonRecord, measured: list[ComparisonRow]) -> str:
     at = f" at {names.size(row.size)}" if row.size else ""
     failed = [one for one in record.rows if one.failure and one.label != row.label]
     because = f"; {_reason(failed[0])}" if failed else ""
+    why = validity.unfit(row)
+    but = f", but {why}" if why and not validity.unchecked(row) else ""
     time = words.seconds(statistics.median(row.samples))
-    return f"{names.label(row)} takes {time}{at}{because}".rstrip(".")
+    return f"{names.label(row)} takes {time}{at}{but}{because}".rstrip(".")
 
 
 def _by_the_end(row: ComparisonRow, record: ComparisonRecord) -> bool:

@@ -13,6 +13,7 @@ _WORDS = {
     RatioVerdict.SLOWER: "REGRESSION",
     RatioVerdict.SAME: "no change beyond 5 %",
     RatioVerdict.UNCLEAR: "unclear",
+    RatioVerdict.NOT_COMPARED: "not compared",
 }
 _FEW = 8
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from jaxscope import words
 from jaxscope.analysis.comparison import names, sweep
+from jaxscope.analysis.comparison.validity import unchecked
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, RatioVerdict
-from jaxscope.model.stage import Unavailable
 
-_UNREQUESTED = "not checked"
-"""The reason of a check that was not requested."""
 _Said = tuple[str, str, ComparisonRow | None]
 """A code, its text, and the row that it is about."""
 
@@ -44,8 +42,8 @@ def _warnings(record: ComparisonRecord) -> Iterator[_Said]:
         if ratio is not None and ratio.verdict is RatioVerdict.UNCLEAR and ratio.why:
             code = said.get(ratio.why)  # the same sentence follows under its code
             yield "unclear", f"The reason is {code}, below." if code else ratio.why, row
-        if row.measured and isinstance(row.error, Unavailable) and row.error.reason != _UNREQUESTED:
-            yield "unchecked", f"The results were not compared: {row.error.reason}.", row
+        if row.measured and unchecked(row):
+            yield "unchecked", f"The results were not compared: {unchecked(row)}.", row
     for doubt in record.warnings:
         yield doubt.code, doubt.text, None
     for row in record.rows:

@@ -171,7 +171,7 @@ def verdict(ratio: Ratio, row: ComparisonRow) -> Cell:
     """`3.1× faster`, `same`, `unclear`; with a caveat where the results differ."""
     tone = TONES.get(ratio.verdict, "")
     text = names.faster(ratio) if tone else str(ratio.verdict)
-    if row.agrees is False:
+    if row.agrees is False and ratio.verdict is not RatioVerdict.NOT_COMPARED:
         return Cell(f"{text}, but the results differ", "slower")
     return Cell(text, tone)
 

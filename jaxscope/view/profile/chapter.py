@@ -146,11 +146,9 @@ def _joint(profile: Profile) -> Iterator[str]:
         )
     for row in profile.merged[:5]:
         lines = ", ".join(map(str, row.into))
-        into = f"line{'s' * (len(row.into) > 1)} {lines}" if lines else "other lines"
-        yield (
-            f"Line {row.place.line} ({', '.join(row.primitives)}) has no instruction of its own: "
-            f"XLA merged it into {into}."
-        )
+        into = f": XLA merged it into line{'s' * (len(row.into) > 1)} {lines}" if lines else ""
+        names = ", ".join(row.primitives)
+        yield f"Line {row.place.line} ({names}) has no instruction of its own{into}."
 
 
 def _fused(row: JointTime, profile: Profile) -> str:

@@ -106,8 +106,7 @@ def _limit(found: Bound) -> str:
     roof = words.percent(low)
     if words.percent(high) != roof:
         roof = f"{roof.removesuffix(' %')} to {words.percent(high)}"
-    near = ", near the ridge" if found.near_ridge else ""
-    return f"{found.verdict}, {roof} of the roof{near}"
+    return f"{found.verdict}, {roof} of the roof"
 
 
 def rest(profile: Profile) -> Part:

@@ -38,8 +38,8 @@ def source_part(record: Record, profile: Profile, source: int) -> Part:
         rows[line] = Beside(text if bracketed else (text[0], text[2]), row.share)
     for merged in profile.merged:
         if merged.place.source == source and merged.place.line not in rows:
-            into = ", ".join(map(str, merged.into)) or "others"
-            rows[merged.place.line] = Beside((f"in {into}", *("",) * (1 + bracketed)), 0.0)
+            into = f"in {', '.join(map(str, merged.into))}" if merged.into else words.UNKNOWN
+            rows[merged.place.line] = Beside((into, *("",) * (1 + bracketed)), 0.0)
     heads = ("time", "bracket", "share") if bracketed else ("", "")
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
@@ -108,6 +108,11 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
                 code(record, place),
             )
         )
+    if profile.unattributed_s:
+        share = words.percent(profile.unattributed_s / profile.whole_s)
+        time = words.seconds(profile.unattributed_s)
+        rows.append(("unattributed", "", time, share, *("",) * 5))
     heads = ("line", "direction", "time", "share", "bracket", "sessions", "approximate", "limit",
              "code")  # fmt: skip
-    return Part("Lines, the longest first", Table(heads, tuple(rows), (2, 3)))
+    calls = words.count(sum(len(session.profiled) for session in profile.sessions), "call")
+    return Part(f"Lines, the longest first, from {calls}", Table(heads, tuple(rows), (2, 3)))

@@ -13,6 +13,7 @@ from jaxscope.analysis.links.line_figures import (
     all_figures,
     differentiates,
     stage_of,
+    total_flops,
     unattributed,
 )
 from jaxscope.model import Program, Record, StageKind
@@ -140,13 +141,13 @@ def _linked(record: Record, uid: str, room: Room) -> Document:
 
 def _left_out(program: Program) -> tuple[str, ...]:
     """The FLOPs that the source's lines do not show, as a sentence."""
-    rest = unattributed(program)
-    if rest is None:
+    found = unattributed(program)
+    if found is None or not found.flops.unattributed:
         return ()
-    of = " or ".join(map(str, rest.lines))
-    of = f", of line {of}" if len(rest.lines) > 1 else ""
-    share = words.percent(rest.flops / rest.total)
-    return (f"Unattributed: {words.flops(rest.flops)} ({share}){of}.",)
+    rest = found.flops
+    of = f", of line {' or '.join(map(str, rest.lines))}" if rest.lines else ""
+    share = words.percent(rest.unattributed / rest.total)
+    return (f"Unattributed: {words.flops(rest.unattributed)} ({share}){of}.",)
 
 
 def _markup(html: Html) -> Part:
@@ -225,7 +226,7 @@ def _source(
     program = record.programs[0] if record.programs else None
     marked = {f.line for f in record.findings if f.source == index and f.line is not None}
     phases = program is not None and differentiates(program)
-    total = sum(row.flops or 0 for row in found.values())
+    total = 0.0 if program is None else total_flops(program)
     heads = ("eqns", "bwd", "instr", "FLOP", "bwd") if phases else ("eqns", "instr", "FLOP")
     beside = {
         n: Beside(

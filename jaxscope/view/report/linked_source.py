@@ -14,6 +14,7 @@ from jaxscope.analysis.links.line_figures import (
     differentiates,
     phase_of,
     stage_of,
+    total_flops,
 )
 from jaxscope.analysis.links.line_links import all_stage_lines, line_equations
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
@@ -131,6 +132,7 @@ class Linked:
         self._figures: list[dict[int, LineFigures]] = (
             [{}] * len(sources) if program is None else all_figures(program, len(sources))
         )
+        self._total = 0.0 if program is None else total_flops(program)
         self._phases = program is not None and differentiates(program)
         self._owners = [{} if program is None else owners(program, i) for i in sources]
         found = record.findings
@@ -221,7 +223,6 @@ class Linked:
         if not lines:
             return tag("p", "The source is empty.")
         found = self._figures[index]
-        total = sum(row.flops or 0 for row in found.values())
         columns = (_PHASE_HEADS if self._phases else _HEADS) if found else ()
         heads = [
             tag("th", "line", scope="col", align="right"),
@@ -231,15 +232,13 @@ class Linked:
         body = [
             tag("tr", tag("td"), tag("td", number, class_="muted", colspan=1 + len(columns)))
             if isinstance(number, str)
-            else self._row(index, number, lines[number - 1], found, total)
+            else self._row(index, number, lines[number - 1], found)
             for number in with_gaps(self._shown[index], len(lines))
         ]
         table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="source")
         return tag("div", table, class_="scroll")
 
-    def _row(
-        self, index: int, number: int, line: str, found: dict[int, LineFigures], total: float
-    ) -> Html:
+    def _row(self, index: int, number: int, line: str, found: dict[int, LineFigures]) -> Html:
         row = found.get(number)
         targets = self._targets(index, number)
         label = tag("a", str(number), href=f"#{targets[0]}") if targets else str(number)
@@ -258,7 +257,7 @@ class Linked:
             "tr",
             tag("th", flag, label, scope="row", align="right"),
             tag("td", code, align="left"),
-            *(_cells(row, total, self._phases) if found else ()),
+            *(_cells(row, self._total, self._phases) if found else ()),
             id=f"{self._uid}-s{key}",
             class_=f"{hue}l{key}{caveat}" if self._is_linked(index, number) else "",
         )
@@ -323,12 +322,19 @@ def _key(source: int, line: int) -> str:
     return str(line) if source == 0 else f"{source}x{line}"
 
 
+def is_bracketed(row: LineFigures) -> bool:
+    """Whether the line has a bracket in place of its FLOPs."""
+    return row.flops_bracket is not None and row.flops_bracket.wide
+
+
 def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
     """Equations, instructions and FLOPs of a line, each followed by its part in the backward pass
     if the program has `phases`."""
     mark = "≥" if row.at_least else "" if row.exact else "≈"
     instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
     equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
+    if row.flops_bracket is not None and is_bracketed(row):
+        flops = " … ".join(map(words.short, row.flops_bracket))
     if not phases:
         return equations, instructions, flops
     backward = str(row.backward.equations)
@@ -345,6 +351,7 @@ def _cells(row: LineFigures | None, total: float, phases: bool) -> Iterator[Html
             yield tag("td", word, align="right")
         elif share:
             heat = {"class_": "heat", "style": f"--p:{share * 100:.3g}%"}
-            yield tag("td", f"{word} · {words.percent(share)}", align="right", **heat)
+            share_word = "" if is_bracketed(row) else f" · {words.percent(share)}"
+            yield tag("td", f"{word}{share_word}", align="right", **heat)
         else:
             yield tag("td", words.UNKNOWN if row.flops is None else word, align="right")

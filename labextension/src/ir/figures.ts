@@ -1,9 +1,9 @@
 /** Figures beside the lines, as columns of a pane's gutter. */
 
 import type { ReportModel } from "../model";
-import type { InstructionFiguresJson, LineFiguresJson } from "../schema/report";
+import type { BracketJson, InstructionFiguresJson, LineFiguresJson } from "../schema/report";
 import type { Cell, Column, Figures } from "../text/look";
-import { percent, short, UNKNOWN } from "../words";
+import { type Figure, percent, short, UNKNOWN } from "../words";
 import { differentiates } from "./dress";
 
 interface Part<Row> {
@@ -47,15 +47,24 @@ export function sourceFigures(model: ReportModel): Figures | null {
   const known = Object.values(rows);
   // A bare record, or a program without equations: no column heads without figures.
   if (!known.length) return null;
-  const total = known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
+  const total =
+    model.figures?.unattributed?.total ?? known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
+  const wide = known.some((row) => row.flops_bracket);
   const phases = differentiates(model);
   const time = timeOf("share of the time of a call");
   const flop: Part<LineFiguresJson> = {
-    column: { title: "FLOP", hint: "FLOPs per call, and their share", css: HEAT, width: 9 },
-    cell: (row) =>
-      row.flops === null
-        ? UNKNOWN
-        : { text: `${inexact(row)}${short(row.flops)}`, bar: total ? row.flops / total : 0 },
+    column: {
+      title: "FLOP",
+      hint: "FLOPs per call, and their share",
+      css: HEAT,
+      width: wide ? 16 : 9,
+    },
+    cell: (row) => {
+      const text = bracketed(row.flops_bracket, short);
+      if (row.flops === null) return text || UNKNOWN;
+      const bar = total ? row.flops / total : 0;
+      return { text: text || `${inexact(row)}${short(row.flops)}`, bar };
+    },
   };
   const equations: Part<LineFiguresJson> = {
     column: { title: "eqns", hint: "equations of the jaxpr", css: COUNT, width: 5 },
@@ -102,7 +111,15 @@ function approximate({ estimate, share }: { estimate: boolean; share: number }):
 }
 
 function inexact(row: LineFiguresJson): string {
-  return row.exact ? "" : "≈";
+  return row.at_least ? "≥" : row.exact ? "" : "≈";
+}
+
+/** `0 … 131 k`; empty for a figure without a bracket. */
+export function bracketed(
+  bracket: BracketJson | undefined,
+  words: (value: Figure) => string,
+): string {
+  return bracket ? `${words(bracket.low)} … ${words(bracket.high)}` : "";
 }
 
 /** The costliest of some lines of the optimized HLO: by time, else by bytes, which an instruction inside

@@ -12,6 +12,7 @@ import { Frame } from "./frame";
 import { DARK, litSource } from "./lit";
 import type { Room } from "./room";
 import { hidden } from "./settings";
+import { unattributedWords } from "./status";
 
 export class SourcePane {
   readonly frame: Frame;
@@ -86,7 +87,8 @@ export class SourcePane {
   light(now: Selection | null): void {
     const { soft, hot, spans } = now ? litSource(this.room.model, now, this.lines) : DARK;
     this.frame.pane.light(soft, hot, spans);
-    this.frame.foot.textContent = this.words(now, hot.size);
+    const words = [this.words(now, hot.size), unattributedWords(this.room.model)];
+    this.frame.foot.textContent = words.filter(Boolean).join(" · ");
   }
 
   private words(now: Selection | null, hot: number): string {

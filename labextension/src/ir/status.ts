@@ -10,11 +10,12 @@ import {
 } from "../schema/report";
 import { count, flops, lineNames, listed, percent, seconds, size as sizeOf } from "../words";
 import { eliminatedOf, PHASES } from "./dress";
+import { bracketed } from "./figures";
 import type { Fusion, Fusions } from "./fusions";
 
 const HOW_MANY = 3;
 const MOST_PRIMITIVES = 3;
-const NOT_COMPILED = "not in the compiled program: constant-folded, merged or dead code";
+const NOT_COMPILED = "no instruction of its own in the compiled program";
 
 /** The texts that the words refer to. */
 export interface Texts {
@@ -54,11 +55,16 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
 
 function costsOf(figures: LineFiguresJson | undefined): string[] {
   const parts: string[] = [];
-  if (figures?.flops) {
-    parts.push(`${figures.exact ? "" : "≈ "}${flops(figures.flops)}`);
+  const between = bracketed(figures?.flops_bracket, flops);
+  if (between) parts.push(between);
+  else if (figures?.flops) {
+    const mark = figures.at_least ? "≥ " : figures.exact ? "" : "≈ ";
+    parts.push(`${mark}${flops(figures.flops)}`);
     const part = figures.backward?.flops;
     if (part) parts.push(`${percent(part / figures.flops)} of it backward`);
   }
+  const moved = bracketed(figures?.bytes_bracket, sizeOf);
+  if (moved || figures?.bytes) parts.push(`${moved || sizeOf(figures?.bytes ?? 0)} moved`);
   if (figures?.time) {
     const { share, estimate, low, high } = figures.time;
     const bracket = estimate ? ` (${seconds(low)} to ${seconds(high)})` : "";
@@ -77,7 +83,10 @@ function became(
   const found = lines(model, "optimized_hlo", ids);
   const fusions = texts.fusions();
   if (!found || !fusions) return [];
-  if (!found.length) return [`no instruction: ${whyGone(model, ids) ?? NOT_COMPILED}`];
+  if (!found.length) {
+    const reason = whyGone(model, ids);
+    return [reason === undefined ? NOT_COMPILED : `no instruction: ${reason}`];
+  }
   const fused = new Set(found.flatMap((each) => fusions.of(each) ?? []));
   const alone = found.filter((each) => !fusions.of(each));
   const parts: string[] = [];
@@ -160,6 +169,19 @@ function origin(model: ReportModel, ids: ReadonlySet<number>): string {
   return "not from a line of your code";
 }
 
+/** `unattributed: 1.2 kFLOP, of line 3 or 4, 64 kB moved, 2 % of the time`; empty where all figures
+ *  have a line. */
+export function unattributedWords(model: ReportModel): string {
+  const rest = model.figures?.unattributed;
+  if (!rest || model.source !== 0) return "";
+  const parts: string[] = [];
+  const of = rest.lines.length ? `, of line ${rest.lines.join(" or ")}` : "";
+  if (rest.flops) parts.push(`${flops(rest.flops)}${of}`);
+  if (rest.bytes) parts.push(`${sizeOf(rest.bytes)} moved`);
+  if (rest.share) parts.push(`${percent(rest.share)} of the time`);
+  return parts.length ? `unattributed: ${parts.join(", ")}` : "";
+}
+
 /** The foot of one pane. */
 export function paneWords(
   model: ReportModel,
@@ -172,7 +194,7 @@ export function paneWords(
   if (selection.origin === kind) return `line ${selection.line} of ${total}`;
   if (!selection.soft.size) return "—";
   const { soft, hot } = model.linesOf(kind, selection);
-  if (!soft.length) return "no line: folded, eliminated, or not reported by the compiler";
+  if (!soft.length) return "no line is linked to it";
   const part = hot.length < soft.length ? `, ${hot.length} from the marked expression` : "";
   const approximate = approximateOf(model, kind, soft);
   const certainty = approximate || (selection.exact ? "exact" : "≈ all approximate");

@@ -296,6 +296,21 @@ export function readRecord(value: unknown): RecordJson | undefined {
   };
 }
 
+/** A figure of which more than a quarter is not exact: `low` is. */
+export interface BracketJson {
+  low: number | null;
+  high: number | null;
+}
+
+export function readBracket(value: unknown): BracketJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  return {
+    low: number(json.low) ?? null,
+    high: number(json.high) ?? null,
+  };
+}
+
 /** The part of a line's figures that belongs to the backward pass. */
 export interface BackwardJson {
   equations: number;
@@ -345,6 +360,12 @@ export interface LineFiguresJson {
   flops: number | null;
   /** Every link behind the figures comes from a tag. */
   exact: boolean;
+  /** An instruction may be of this line or of another, and counts at neither. */
+  at_least?: boolean;
+  flops_bracket?: BracketJson;
+  /** Read and written per call by its own instructions. */
+  bytes?: number | null;
+  bytes_bracket?: BracketJson;
   backward?: BackwardJson;
   /** Of a profiled program. */
   time?: TimeJson;
@@ -363,10 +384,45 @@ export function readLineFigures(value: unknown): LineFiguresJson | undefined {
     flops: number(json.flops) ?? null,
     exact,
   };
+  const atLeast = boolean(json.at_least);
+  if (atLeast !== undefined) read.at_least = atLeast;
+  const flopsBracket = readBracket(json.flops_bracket);
+  if (flopsBracket !== undefined) read.flops_bracket = flopsBracket;
+  const bytes = (json.bytes === null ? null : number(json.bytes));
+  if (bytes !== undefined) read.bytes = bytes;
+  const bytesBracket = readBracket(json.bytes_bracket);
+  if (bytesBracket !== undefined) read.bytes_bracket = bytesBracket;
   const backward = readBackward(json.backward);
   if (backward !== undefined) read.backward = backward;
   const time = readTime(json.time);
   if (time !== undefined) read.time = time;
+  return read;
+}
+
+/** The part of a program that is of no line of the first source. */
+export interface UnattributedJson {
+  flops: number | null;
+  /** FLOPs of the program. */
+  total: number | null;
+  /** With those of fusions that several lines share. */
+  bytes: number | null;
+  /** The lines that all of the FLOPs may be of; empty where other code may be, too. */
+  lines: number[];
+  /** Of the time of a call, where it was profiled. */
+  share?: number;
+}
+
+export function readUnattributed(value: unknown): UnattributedJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  const read: UnattributedJson = {
+    flops: number(json.flops) ?? null,
+    total: number(json.total) ?? null,
+    bytes: number(json.bytes) ?? null,
+    lines: list(json.lines, number) ?? [],
+  };
+  const share = number(json.share);
+  if (share !== undefined) read.share = share;
   return read;
 }
 
@@ -440,11 +496,13 @@ export function readOmitted(value: unknown): OmittedJson | undefined {
 export interface ProgramFiguresJson {
   /** By source, then by line. */
   lines: Record<string, LineFiguresJson>[];
+  /** Left out without a compiled text. */
+  unattributed?: UnattributedJson;
   /** By line of the optimized HLO. Left out with its text. */
   instructions?: Record<string, InstructionFiguresJson>;
-  /** Equations that certainly left no instruction: dimmed. */
+  /** Equations that left no instruction, as the texts prove: dimmed. */
   eliminated?: EliminatedJson[];
-  /** Equations without an instruction whose work may be part of another's: not dimmed. */
+  /** Equations without an instruction of their own whose work may be part of another's. */
   merged?: EliminatedJson[];
   /** Stages whose text is not in the saved output. */
   omitted: Partial<Record<StageKind, OmittedJson>>;
@@ -461,6 +519,8 @@ export function readProgramFigures(value: unknown): ProgramFiguresJson | undefin
     lines: list(json.lines, (each) => map(each, readLineFigures)) ?? [],
     omitted: map(json.omitted, readOmitted) ?? {},
   };
+  const unattributed = readUnattributed(json.unattributed);
+  if (unattributed !== undefined) read.unattributed = unattributed;
   const instructions = map(json.instructions, readInstructionFigures);
   if (instructions !== undefined) read.instructions = instructions;
   const eliminated = list(json.eliminated, readEliminated);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import statistics
@@ -17,6 +18,7 @@ from jaxscope.model.comparison import (
     RatioVerdict,
     Rounds,
 )
+from tests.results import comparisons
 
 ENVIRONMENT = Environment("", "", "", "", "", devices=(), x64=False)
 
@@ -336,3 +338,60 @@ def test_rounds_that_depend_on_each_other_keep_their_coverage():
         plain += low <= 0 <= high
     assert wider / 500 >= 0.9
     assert plain < wider
+
+
+# --- A busy machine ------------------------------------------------------------------------------
+
+BUSY = BenchWarning("J306", "The machine was busy.")
+
+
+def loaded(factor, twin=None, warning=BUSY, own=()):
+    """A baseline, its twin by such a factor, and a row by another one."""
+    base = comparisons.row("numpy", 10e-6)
+    again = () if twin is None else (comparisons.rounds(10e-6 * twin, 7),)
+    base = dataclasses.replace(base, twin=again)
+    made = comparisons.record(
+        base, comparisons.row("jax", 10e-6 * factor, warnings=own), warnings=(warning,)
+    )
+    return stats.ratio(made, made.rows[1], made.rows[0])
+
+
+def test_under_load_a_ratio_is_compared_with_that_of_the_baseline_to_itself():
+    assert loaded(1.06).verdict is RatioVerdict.UNCLEAR
+    assert loaded(1.06).why == BUSY.text
+    assert loaded(1.06, twin=1.001).verdict is RatioVerdict.SLOWER
+    assert loaded(0.94, twin=1.001).verdict is RatioVerdict.FASTER
+    assert loaded(1.0, twin=1.001).verdict is RatioVerdict.SAME
+    preempted = BenchWarning("J307", "Most rounds were preempted.")
+    assert loaded(1.06, twin=1.001, warning=preempted).verdict is RatioVerdict.SLOWER
+
+
+def test_a_twin_that_differs_itself_leaves_as_much_undecided():
+    for twin in (1.08, 0.92):
+        found = loaded(1.06, twin)
+        assert found.verdict is RatioVerdict.UNCLEAR
+        assert "does not clear ±" in found.why
+        assert "The baseline differed from itself by up to" in found.why
+    assert loaded(1.0, twin=1.05).verdict is RatioVerdict.UNCLEAR
+    assert loaded(1.2, twin=1.05).verdict is RatioVerdict.SLOWER
+
+
+def test_a_twin_says_nothing_of_threads_that_spin_in_one_implementation():
+    spinning = BenchWarning("J305", "OpenMP's workers spin.")
+    assert loaded(1.06, twin=1.001, own=(spinning,)).verdict is RatioVerdict.UNCLEAR
+
+
+def test_each_process_needs_a_twin():
+    base = comparisons.row("numpy", 10e-6)
+    two = (*base.processes, comparisons.rounds(10e-6, 3))
+    base = dataclasses.replace(base, processes=two, twin=(comparisons.rounds(10e-6, 7),))
+    other = dataclasses.replace(
+        comparisons.row("jax", 10.6e-6), processes=(comparisons.rounds(10.6e-6, 5),) * 2
+    )
+    made = comparisons.record(base, other, warnings=(BUSY,))
+    assert stats.ratio(made, other, base).verdict is RatioVerdict.UNCLEAR
+    base = dataclasses.replace(
+        base, twin=(comparisons.rounds(10e-6, 7), comparisons.rounds(10e-6, 8))
+    )
+    made = comparisons.record(base, other, warnings=(BUSY,))
+    assert stats.ratio(made, other, base).verdict is RatioVerdict.SLOWER

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
+
 import pytest
 
-from jaxscope.analysis.cost.roofline import Peaks, verdict
+from jaxscope.analysis.cost.roofline import NEAR_RIDGE, Peaks, verdict
 from jaxscope.model import Cost, Roofline, Timing, Unavailable
 
 PEAKS = Peaks(
@@ -29,7 +32,9 @@ def judge(flops, moved, seconds, dispatch=None, transcendentals=0.0, warnings=()
 
 
 def test_the_ridge_is_where_both_roofs_meet():
-    assert PEAKS.ridge_spread == (4, 6.25)
+    assert PEAKS.ridge_spread == pytest.approx((5 / 1.5, 7.5))
+    busy = dataclasses.replace(PEAKS, settled=False)
+    assert busy.ridge_spread == pytest.approx((0.5, 50))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,7 @@ def test_the_ridge_is_where_both_roofs_meet():
         (0, 0, 12e-6, 10e-6, "host-bound"),
         # A CPU runs small programs before it returns: that is no dispatch.
         (1e5, 8e5, 9e-3, 8.9e-3, "latency-bound"),
-        (1e5, 3e4, 15e-6, 14e-6, "memory-bound"),
+        (1e5, 4e4, 15e-6, 14e-6, "memory-bound"),
     ],
 )
 def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, bound):
@@ -81,11 +86,54 @@ def test_more_than_the_arithmetic_roof_asks_for_a_new_measurement():
 
 
 @pytest.mark.parametrize(
-    ("intensity", "near"), [(3.9, False), (4.1, True), (6.2, True), (6.4, False)]
+    ("intensity", "found"),
+    [(3.3, "memory-bound"), (3.4, NEAR_RIDGE), (7.4, NEAR_RIDGE), (7.6, "compute-bound")],
 )
-def test_near_the_ridge_it_says_so_with_the_spread_of_the_peaks(intensity, near):
-    evidence = judge(intensity * 5e9, 5e9, 1.0).evidence
-    assert ("between 4 and 6.25 FLOP/B" in evidence) is near
+def test_near_the_ridge_it_says_so_with_the_range_of_the_peaks(intensity, found):
+    said = judge(intensity * 5e9, 5e9, 1.0)
+    assert said.verdict == found
+    assert ("between 3.33 and 7.5 FLOP/B" in said.evidence) is (found == NEAR_RIDGE)
+
+
+def test_peaks_measured_under_load_change_no_verdict_without_saying_so():
+    """Ten measurements of one machine, a third apart: no program is memory-bound by one of them
+    and compute-bound by another."""
+    draw = random.Random(0)
+    measured = [
+        dataclasses.replace(
+            PEAKS, flops=50e9 * draw.uniform(0.75, 1.1), settled=draw.random() < 0.5
+        )
+        for _ in range(10)
+    ]
+    for intensity in (0.1, 0.5, 1.5, 3, 4, 5, 6, 8, 12, 40, 100):
+        verdicts = set()
+        for peaks in measured:
+            cost, call = Cost(intensity * 5e9, 0.0, 5e9), Timing("call", "cpu:0", (1.0,))
+            found = verdict(cost, call, None, peaks)
+            assert isinstance(found, Roofline)
+            verdicts.add(found.verdict)
+        assert not {"memory-bound", "compute-bound"} <= verdicts
+
+
+def test_peaks_of_a_busy_device_say_so_where_they_leave_the_limit_open():
+    busy = dataclasses.replace(PEAKS, settled=False)
+    for intensity, said in ((30, True), (60, False)):
+        cost, call = Cost(intensity * 5e9, 0.0, 5e9), Timing("call", "cpu:0", (7.0,))
+        found = verdict(cost, call, None, busy)
+        assert isinstance(found, Roofline)
+        assert (found.verdict == NEAR_RIDGE) is said
+        assert ("peaks were measured on a busy device" in found.evidence) is said
+
+
+def test_a_busy_machine_makes_no_program_latency_bound():
+    """Some calls are as fast as on a quiet one."""
+    cost, calls = Cost(1e9, 0.0, 8e9), (1.0, *[12.0] * 9)
+    found = verdict(cost, Timing("call", "cpu:0", calls), None, PEAKS)
+    assert isinstance(found, Roofline)
+    assert found.verdict == "memory-bound"
+    slow = verdict(cost, Timing("call", "cpu:0", calls[1:]), None, PEAKS)
+    assert isinstance(slow, Roofline)
+    assert slow.verdict == "latency-bound"
 
 
 def test_warnings_about_the_cost_are_passed_on():

@@ -411,6 +411,11 @@ def test_caveats_about_the_report_are_findings() -> None:
     untagged = replace(PROGRAM, exact=False, inexact_why="the program came compiled")
     (finding,) = of(FindingKind.APPROXIMATE_SOURCE_MAPPING, evidence(untagged))
     assert finding.evidence == "The program came compiled."
+    assert finding.fix.startswith("Inspect the function before its first call")
+    (finding,) = of(
+        FindingKind.APPROXIMATE_SOURCE_MAPPING, evidence(replace(untagged, equations=()))
+    )
+    assert finding.fix == "Pass the function and its arguments instead."
     noisy = replace(PROGRAM, timings=(Timing("call", CPU, (1e-3, 2e-3) * 6),))
     (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(noisy))
     assert "between 1 ms and 2 ms" in finding.evidence

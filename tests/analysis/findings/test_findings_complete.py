@@ -14,6 +14,7 @@ from tests.paths import ROOT, TESTS
 FOLDER = ROOT / "jaxscope" / "analysis" / "findings"
 PLACES = (*sorted(FOLDER.glob("*.py")), ROOT / "jaxscope" / "capture" / "run" / "profiled_cell.py")
 CELLS = sorted((TESTS / "data" / "findings").glob("*.py"))
+LEAST_CELLS = 60
 ELSEWHERE = {
     FindingKind.SLOW_TRACING: "tests/analysis/findings/test_findings.py",
     FindingKind.HOST_TRANSFER: "tests/analysis/findings/test_findings.py",
@@ -70,6 +71,13 @@ def test_every_kind_fires_on_two_cells_and_is_silent_on_two() -> None:
         if kind not in ELSEWHERE and min(fires[kind], silent[kind]) < 2
     ]
     assert few == [], f"Add cells to tests/data/findings/ (two that fire, two that do not): {few}."
+
+
+def test_the_corpus_has_sixty_planted_defects_and_sixty_healthy_cells() -> None:
+    heads = [path.read_text("utf-8").partition("\n# %%")[0] for path in CELLS]
+    planted = sum("\n# fires: " in head for head in heads)
+    healthy = len(heads) - planted
+    assert (planted >= LEAST_CELLS, healthy >= LEAST_CELLS) == (True, True), (planted, healthy)
 
 
 def test_the_kinds_without_cells_have_tests() -> None:

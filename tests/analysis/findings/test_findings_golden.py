@@ -34,6 +34,8 @@ pytestmark = pytest.mark.jax
 
 FOLDER = TESTS / "data" / "findings"
 FILES = sorted(FOLDER.glob("*.py"))
+CAVEATS = (FindingKind.UNCERTAIN_FIGURE, FindingKind.HOST_BOUND)
+"""They depend on the machine: a healthy cell may have them."""
 FIRES = re.compile(r"# fires: (\w+) line (\d+|-)( source helper)?")
 SILENT = re.compile(r"# silent: (\w+)")
 
@@ -125,5 +127,7 @@ def test_a_cell_has_the_findings_that_its_file_names(
         assert len(places) == 1, said
     for kind in golden.silent:
         assert not [f for f in made if f.kind is kind], said
+    if not golden.fires:
+        assert [f for f in made if f.kind not in CAVEATS] == [], said
     for finding in made:
         assert_reads_well(finding)

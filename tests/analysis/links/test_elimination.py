@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import pytest
+from jax import lax
 
 import jaxscope
 from jaxscope import model as m
 from jaxscope.analysis.links import elimination
 from jaxscope.analysis.links.elimination import (
+    ABSENT,
     CONSTANT,
     DEAD,
-    GONE,
-    MERGED,
     MOVED,
+    NOT_LOWERED,
     TWICE,
     UNUSED,
     reasons,
@@ -34,14 +35,20 @@ def constant(x):
 
 
 def twice(x):
-    return jnp.sin(x) + jnp.sin(x)
+    a = jnp.sin(x)
+    b = jnp.sin(x)
+    return a + b * 2
+
+
+def passed_on(x):
+    return lax.stop_gradient(x) + 1
 
 
 def found(function, *kinds: str) -> dict[str, set[str]]:
     """primitive → reasons."""
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(function, jnp.ones((8, 8)))
-    for kind in kinds or ("optimized_hlo", "stablehlo"):
+    for kind in kinds or ("jaxpr", "stablehlo", "optimized_hlo"):
         report.stage(kind)
     by_primitive: dict[str, set[str]] = {}
     for one in reasons(report.programs[0]):
@@ -59,7 +66,14 @@ def test_what_no_input_takes_part_in_is_computed_while_compiling() -> None:
 
 
 def test_what_is_computed_twice_is_kept_once() -> None:
-    assert found(twice)["sin"] == {TWICE}
+    first = twice.__code__.co_firstlineno
+    lines = [TWICE.format(f"line {first + n}") for n in (1, 2)]
+    (said,) = found(twice)["sin"]
+    assert said in lines
+
+
+def test_what_is_lowered_to_nothing_is_not_called_dead() -> None:
+    assert found(passed_on)["stop_gradient"] == {NOT_LOWERED}
 
 
 def test_nothing_is_said_before_the_compiled_text_is_there() -> None:
@@ -67,8 +81,11 @@ def test_nothing_is_said_before_the_compiled_text_is_there() -> None:
 
 
 def test_without_stablehlo_nothing_is_known_for_certain() -> None:
-    for said in found(unused, "optimized_hlo").values():
-        assert not said & GONE
+    assert set().union(*found(constant, "optimized_hlo").values()) == {ABSENT}
+
+
+def test_an_instruction_without_a_link_may_be_of_any_equation() -> None:
+    assert explained("%0", linked=False) == elimination.Eliminated(0, ABSENT)
 
 
 TEXT = """module @jit_f {
@@ -83,6 +100,7 @@ TEXT = """module @jit_f {
     %6 = stablehlo.reshape %5 : (tensor<2x2xf32>) -> tensor<4xf32>
     %7 = stablehlo.custom_call @noise() : () -> tensor<4xf32>
     %8 = stablehlo.add %6, %0 : tensor<4xf32>
+    %11 = stablehlo.multiply %4, %4 : tensor<4xf32>
     %9:2 = stablehlo.while(%iterArg = %cst, %iterArg_1 = %8) : tensor<4xf32>, tensor<4xf32>
     cond {
       %10 = stablehlo.tanh %iterArg : tensor<4xf32>
@@ -96,30 +114,42 @@ TEXT = """module @jit_f {
 
 EXPECTED = {
     "%0": CONSTANT,
-    "%1": TWICE,
-    "%2": TWICE,
-    "%3": MERGED,
+    "%1": TWICE.format("line 2"),
+    "%2": TWICE.format("line 2"),
+    "%3": ABSENT,
     "%4": DEAD,
     "%5": MOVED,
-    "%7": MERGED,
-    "%8": MERGED,
-    "%9": MERGED,
-    "%10": MERGED,
+    "%7": ABSENT,
+    "%8": ABSENT,
+    "%9": ABSENT,
+    "%10": ABSENT,
+    "%11": DEAD,
 }
+COMPILED = """HloModule m
+
+ENTRY %main (p: f32[4]) -> f32[4] {
+  %p = f32[4] parameter(0)
+  ROOT %s = f32[4] sine(%p)
+}
+"""
 
 
-@pytest.mark.parametrize(("name", "reason"), EXPECTED.items())
-def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None:
-    # Lines are counted by their text: `%1` is no `%10`.
-    number = next(
-        n
-        for n, line in enumerate(TEXT.split("\n"), 1)
-        if line.split("=")[0].split(":")[0].strip() == name
-    )
-    frames = (m.Frame(0, "f.py", "f", m.Span(1, 0, 1, 1)),)
+def explained(name: str, *, linked: bool) -> elimination.Eliminated:
+    """Equation 0 on that line of the text; the other sine is equation 1, and may be compiled."""
+
+    def line(name: str) -> int:
+        # Lines are counted by their text: `%1` is no `%10`.
+        starts = (line.split("=")[0].split(":")[0].strip() for line in TEXT.split("\n"))
+        return next(n for n, start in enumerate(starts, 1) if start == name)
+
+    twin = line("%1" if name == "%2" else "%2")
     equations = tuple(
-        m.Equation(i, "p", frames[0].span, frames, m.Phase.PRIMAL, parent=None) for i in range(2)
-    )
+        m.Equation(i, "p", (span := m.Span(1 + i, 0, 1 + i, 1)), (m.Frame(0, "f.py", "f", span),),
+                   m.Phase.PRIMAL, parent=None)
+        for i in range(2)
+    )  # fmt: skip
+    lowered = (m.Anchor(line(name), (0,)), m.Anchor(twin, (1,)))
+    compiled = (m.Anchor(5 if linked else 4, (1,)),)
     program = m.Program(
         "f",
         ("jit",),
@@ -129,8 +159,15 @@ def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None
         constants=(),
         equations=equations,
         stages=(
-            m.Stage(StageKind.STABLEHLO, TEXT, anchors=(m.Anchor(number, (0,)),)),
-            m.Stage(StageKind.OPTIMIZED_HLO, "x", anchors=(m.Anchor(1, (1,)),)),
+            m.Stage(StageKind.STABLEHLO, TEXT, anchors=lowered),
+            m.Stage(StageKind.OPTIMIZED_HLO, COMPILED, anchors=compiled),
         ),
     )
-    assert elimination.reasons(program) == (elimination.Eliminated(0, reason),)
+    (found,) = elimination.reasons(program)
+    return found
+
+
+@pytest.mark.parametrize(("name", "reason"), EXPECTED.items())
+def test_each_reason_is_read_from_the_text_alone(name: str, reason: str) -> None:
+    found = explained(name, linked=True)
+    assert (found.reason, found.proven) == (reason, reason != ABSENT)

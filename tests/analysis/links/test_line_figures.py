@@ -7,8 +7,14 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.analysis.links.line_figures import LineFigures, PhaseFigures, figures, phase_shares
-from jaxscope.model import Phase
+from jaxscope.analysis.links.line_figures import (
+    LineFigures,
+    PhaseFigures,
+    figures,
+    phase_shares,
+    unattributed,
+)
+from jaxscope.model import Cost, Phase
 
 pytestmark = pytest.mark.jax
 
@@ -48,3 +54,33 @@ def test_a_checkpointed_gradient_has_work_of_all_three_phases() -> None:
     with jaxscope.options(runs=0):
         (program,) = jaxscope.inspect(step, x).complete().programs
     assert {Phase.BACKWARD, Phase.REMATERIALIZED} <= phase_shares(program).keys()
+
+
+def two_of_one_kind(x, w):
+    b = jnp.cumsum(x, axis=0)
+    c = jnp.cumsum(b, axis=1)
+    return jnp.exp(c) + w
+
+
+def test_lines_and_what_is_unattributed_add_up_to_the_program() -> None:
+    x = jnp.ones((64, 64))
+    with jaxscope.options(runs=0):
+        (program,) = jaxscope.inspect(two_of_one_kind, x, x).complete().programs
+    rest, found = unattributed(program), figures(program)
+    assert isinstance(program.cost, Cost)
+    assert rest is not None
+    first = two_of_one_kind.__code__.co_firstlineno
+    assert rest.flops.lines == (first + 1, first + 2)
+    assert rest.flops.total == program.cost.flops
+    assert rest.bytes.total == program.cost.bytes_accessed
+    for quantity, one in (("flops", rest.flops), ("bytes", rest.bytes)):
+        lines = sum(getattr(row, quantity) for row in found.values())
+        assert lines + one.unattributed == one.total >= one.unattributed > 0
+    for line in rest.flops.lines:
+        bracket = found[line].flops_bracket
+        assert bracket == (0, rest.flops.unattributed)
+        assert bracket is not None
+        assert bracket.wide
+    exact = found[first + 3].flops_bracket
+    assert exact is not None
+    assert exact.low == exact.high == found[first + 3].flops

@@ -8,7 +8,7 @@ import pytest
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.links.anchors import ADDED, hlo_anchors, stablehlo_anchors
-from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
+from jaxscope.analysis.links.elimination import ABSENT, NOT_LOWERED, eliminated
 from jaxscope.analysis.links.line_links import (
     between,
     line_equations,
@@ -122,7 +122,11 @@ def test_an_equation_without_an_instruction_is_eliminated_with_its_reason():
     lowered = stage(StageKind.STABLEHLO, Anchor(5, (1,)), Anchor(6, (3,)))
     gone = eliminated(PROGRAM, short, lowered)
     # Equation 0 is the call around equation 1, which has an instruction.
-    assert [(e.equation, e.reason) for e in gone] == [(2, UNUSED), (3, ABSENT), (4, UNUSED)]
+    assert [(e.equation, e.reason) for e in gone] == [
+        (2, NOT_LOWERED),
+        (3, ABSENT),
+        (4, NOT_LOWERED),
+    ]
     assert {e.reason for e in eliminated(PROGRAM, short)} == {ABSENT}
 
 

@@ -263,3 +263,16 @@ def test_an_empty_profile_has_no_numbers_to_show() -> None:
     found = dataclasses.replace(profile(MODULE, [OWNERS], [], "cpu:0"))
     assert math.isnan(found.coverage)
     assert found.unreliable
+
+
+def test_what_is_inferred_is_not_in_the_low_end_and_a_candidate_is_in_the_high_end() -> None:
+    owners = OWNERS | {"exp.1": LineOwner(TWO, False)}
+    found = profile(MODULE, [owners], [measured(usual())], "cpu:0")
+    row = next(line for line in found.lines if line.place == TWO)
+    assert (row.low_s, row.high_s) == pytest.approx((0, 2e-3))
+    owners = {name: owner for name, owner in OWNERS.items() if name != "exp.1"}
+    either = {"exp.1": frozenset({TWO, THREE})}
+    found = profile(MODULE, [owners], [measured(usual())], "cpu:0", possible=[either])
+    row = next(line for line in found.lines if line.place == TWO)
+    assert (row.seconds, row.low_s, row.high_s) == pytest.approx((0, 0, 2e-3))
+    assert found.unattributed_s == pytest.approx(2e-3)

@@ -443,8 +443,8 @@ def test_hooks_see_the_call_the_jaxpr_and_the_executable(listener):
     ):
         f(x=X)
     trace = next(found for stage, name, found in seen if (stage, name) == ("trace", "f"))
-    assert trace[0] is python
-    assert (trace[1], list(trace[2])) == ((), ["x"])
+    assert trace.fun is python
+    assert (tuple(trace.args), list(trace.kwargs)) == ((), ["x"])
     (jaxpr,) = [found for stage, _, found in seen if stage == "lower"]
     assert len(jaxpr.eqns) == 3
     (program,) = [found for stage, _, found in seen if stage == "xla"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import math
 import runpy
 import threading
@@ -177,7 +178,9 @@ def test_a_cumulative_sum_has_its_time_though_xla_tags_none_of_it() -> None:
     rows = {row.place.line: row for row in found.lines}
     row = rows[line_of(summed, 1)]
     assert not found.merged
-    assert row.low_s > 0
+    # It is inferred by the flow of data: a bracket says so.
+    assert (row.low_s, row.approximate_s) == (0, row.seconds)
+    assert row.high_s >= row.seconds > 0
     words = " ".join(report.to_text(full=True).split())
     assert "`cumsum`" in words
 
@@ -389,6 +392,44 @@ def test_a_program_of_many_events_is_traced_less_and_says_so() -> None:
     assert "about 41 000 instructions" in once.sampling_note
     assert "only one call was profiled" in once.sampling_note
     assert "`--all-events`" in once.sampling_note
+
+
+def test_sessions_end_when_another_one_would_change_nothing(
+    profiled: jaxscope.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced = jax.jit(products).trace(square(0, 64), square(1, 64))
+    handles = Handles(traced, traced.lower(), traced.lower().compile())
+    arguments = ((square(0, 64), square(1, 64)),)
+    asked: list[int] = []
+
+    def sessions(answer: int, seconds: float) -> int:
+        def settled(shares: list[dict[Any, float]]) -> bool:
+            asked.append(len(shares))
+            assert all(sum(one.values()) == pytest.approx(1.0) for one in shares)
+            return len(shares) >= answer
+
+        clock = itertools.count(0.0, seconds)
+        monkeypatch.setattr(profiling, "settled", settled)
+        plan = ProfilePlan(sessions=4, calls=2)
+        found = profiling.sessions_of(
+            handles.compiled, lambda count: arguments * count, plan, handles, lambda: next(clock)
+        )
+        return len(found.sessions)
+
+    assert sessions(2, 1.0) == 2
+    assert sessions(3, 1.0) == 3
+    assert sessions(9, 1.0) == 4
+    asked.clear()
+    assert sessions(2, 0.001) == 4  # what takes no time saves none
+    assert asked == []
+
+
+def test_a_slow_call_is_profiled_as_long_as_xprof_takes() -> None:
+    plan = ProfilePlan(sessions=5, calls=10)
+    assert plan.within(0.06, 180) == Calls(3, 3)
+    assert plan.within(0.01, 180) == Calls(5, 5)
+    assert plan.within(1e-3, 180) == Calls(5, 10)
+    assert plan.within(2.0, 180) == Calls(1, 1)
 
 
 def test_a_loop_that_leaves_one_event_is_traced_as_often_as_usual() -> None:
@@ -607,7 +648,8 @@ def test_barriers_isolate_every_line(function: Any) -> None:
     found = report.programs[0].isolated
     assert isinstance(found, Profile), found
     assert found.multi_line_s < 0.01 * found.covered_s
-    assert all(row.low_s == row.high_s for row in found.lines)
+    # On jax 0.12 a small instruction of the gradient loses its tag, so its line has a bracket.
+    assert all(row.high_s - row.low_s < 0.1 * found.covered_s for row in found.lines)
     lines = {row.place.line for row in found.lines}
     if function is chain:
         # Also the exponential, which the usual build folds into the line below it.

@@ -15,6 +15,7 @@ import pytest
 
 from jaxscope.analysis.links.tags import TAG
 from jaxscope.capture.jaxpr.tags import tag
+from jaxscope.capture.program.describe import cost
 from jaxscope.capture.program.stages import RELEASED, Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import StageKind, Unavailable
@@ -318,5 +319,54 @@ def test_a_warm_persistent_cache_never_gives_a_wrong_exact_link(tmp_path, before
     else:
         assert int(exact) == 0
         assert int(inexact) > 0
-        assert "persistent cache" in doubt
-        assert ("edited" in doubt) == (links == "edited")
+        assert ("tags of a different one" in doubt) == (links == "edited")
+        assert ("has no tags" in doubt) == (links == "untagged")
+
+
+class Written:
+    """A compiled program that writes a text of our own."""
+
+    def __init__(self, compiled, text):
+        self._compiled, self._text = compiled, text
+
+    def as_text(self):
+        return self._text
+
+    def __getattr__(self, name):
+        return getattr(self._compiled, name)
+
+
+def test_a_text_without_metadata_has_no_links_and_says_so():
+    linked = link(dynamic_while()[0], dynamic_while()[1])
+    text = re.sub(r", metadata=\{[^}]*\}", "", linked.compiled.as_text())
+    handles = Handles(
+        linked.handles.traced,
+        linked.handles.lowered,
+        Written(linked.compiled, text),
+        linked.tagged,
+        linked.sources,
+    )
+    assert handles.doubt() == "the lines of the compiled program are not linked: it has no tags"
+    assert handles.text(StageKind.OPTIMIZED_HLO).anchors == ()
+
+
+def test_a_text_that_is_too_long_is_shown_and_not_read():
+    linked = link(dynamic_while()[0], dynamic_while()[1])
+    text = linked.compiled.as_text() + "// nothing\n" * 200_000
+    handles = Handles(
+        linked.handles.traced,
+        linked.handles.lowered,
+        Written(linked.compiled, text),
+        linked.tagged,
+        linked.sources,
+    )
+    assert re.fullmatch(
+        r"the lines of the compiled program are not linked: it has 200,\d+ lines, and up to "
+        r"200,000 are read",
+        handles.doubt(),
+    )
+    stage = handles.text(StageKind.OPTIMIZED_HLO)
+    assert (stage.unavailable, stage.anchors) == (None, ())
+    assert len(stage.text) > 1_000_000
+    assert isinstance(handles.module(), Unavailable)
+    assert isinstance(cost(handles), Unavailable)

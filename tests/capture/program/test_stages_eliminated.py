@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from jaxscope.analysis.links.elimination import ABSENT, UNUSED, eliminated
+from jaxscope.analysis.links.elimination import ABSENT, NOT_LOWERED, eliminated
 from jaxscope.model import Program, StageKind
 from tests.capture.program.linked import link
 
@@ -26,6 +26,6 @@ def test_a_dead_line_and_a_folded_line_are_named_with_their_reasons():
         linked.handles.text(StageKind.STABLEHLO),
     )
     lines = {program.equations[one.equation].frames[0].span.line: one.reason for one in gone}
-    assert lines[first + 1] == UNUSED
+    assert lines[first + 1] == NOT_LOWERED
     assert lines[first + 2] == ABSENT
     assert "sin" not in {program.equations[one.equation].primitive for one in gone}

@@ -1,4 +1,5 @@
 # The gradient of a network of eighteen layers has a loop in it, and is not a training loop.
+# fires: unrolled_loop line 3
 # silent: training_loop
 
 # %% setup

@@ -1,4 +1,5 @@
 # A batch of one example has no loop.
+# fires: callback line 4
 # silent: cond_to_select
 # silent: sequential_vmap
 

@@ -1,4 +1,5 @@
 # A callback that takes the whole batch runs once.
+# fires: callback line 4
 # silent: sequential_vmap
 
 # %% setup

@@ -56,6 +56,33 @@ def test_a_loop_of_calls_is_traced_once(notebook: Notebook, traced: list[str]) -
     assert len(made) == 1
 
 
+def test_a_dict_in_another_order_is_traced_again_and_not_lowered(
+    notebook: Notebook, traced: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowered: list[str] = []
+    original = callee.Run.compile
+
+    def noted(self: Any, program: Any) -> Any:
+        lowered.append(program.request.name)
+        return original(self, program)
+
+    monkeypatch.setattr(callee.Run, "compile", noted)
+    notebook.must(
+        "%%jaxjit -n 1 -q\n"
+        "def step(p):\n    return jax.tree.map(lambda one: one * 2, p)\n"
+        "def first(p):\n    return next(iter(p.values())) + 1\n"
+        "p = {'b': x, 'a': x + 1}\n"
+        "for _ in range(5):\n    p = step(p)\n"
+        "one, other = first({'b': x, 'a': x + 1}), first({'a': x + 1, 'b': x})"
+    )
+    assert traced == ["step", "step", "first", "first"]
+    assert lowered == ["step", "first", "first"]  # the order decides what `first` computes
+    assert list(notebook.names["p"]) == ["a", "b"]
+    np.testing.assert_array_equal(notebook.names["p"]["b"], 32 * np.arange(3.0))
+    np.testing.assert_array_equal(notebook.names["one"], np.arange(3.0) + 1)
+    np.testing.assert_array_equal(notebook.names["other"], np.arange(3.0) + 2)
+
+
 def test_a_builtin_is_looked_at_once_per_call(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,13 +418,13 @@ def test_a_thousand_functions_in_one_cell(notebook: Notebook) -> None:
     np.testing.assert_array_equal(notebook.names["y"], notebook.names["x"] + 7)
 
 
-def test_a_function_whose_decorator_jits_it_is_said_to_run_as_decorated(
+def test_a_function_with_a_decorator_of_another_cell_is_said_to_run_as_decorated(
     notebook: Notebook,
 ) -> None:
     notebook.must(
         "class Wrapped:\n"
-        "    def __init__(self, f): self.jitted = jax.jit(f)\n"
-        "    def __call__(self, *args): return self.jitted(*args)\n"
+        "    def __init__(self, f): self.function = f\n"
+        "    def __call__(self, *args): return self.function(*args)\n"
     )
     ran = notebook.must("%%jaxjit\n@Wrapped\ndef train(v):\n    return v * 2\ny = train(x)\n")
     assert "`train` ran as decorated, so jaxscope compiled nothing." in words(ran)

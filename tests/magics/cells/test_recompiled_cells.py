@@ -75,3 +75,21 @@ def test_a_call_in_one_line_is_compared_with_the_users_own_calls(notebook: Noteb
     assert causes(notebook, "%jaxjit -o r f(x, 2)") == [
         (CauseKind.VALUE_KIND, "k", "k: Python float → Python int")
     ]
+
+
+def test_a_call_is_compared_by_the_function_that_it_calls(notebook: Notebook) -> None:
+    def briefs() -> list[str]:
+        return [brief for *_, brief in causes(notebook, call)]
+
+    call = "%jaxjit -n 1 -o r f(x)"
+    notebook.must("w, x = 2.0, jnp.ones(7)\ndef f(v):\n    return (v * w).sum()")
+    assert causes(notebook, call)[0][0] is CauseKind.FIRST_CALL
+    notebook.must("# elsewhere\ndef f(v):\n    return (v * w).sum()")
+    assert briefs() == []
+    notebook.must("def f(v):\n    return (v * w).max()")
+    assert briefs() == ["f was redefined"]
+    notebook.must("w = 3.0")
+    (brief,) = briefs()
+    assert brief.startswith("`f` and its arguments are unchanged, so something that it calls")
+    notebook.must("f = jax.vmap(f)")
+    assert briefs() == ["f was redefined"]

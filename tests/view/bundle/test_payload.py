@@ -51,7 +51,8 @@ def test_the_record_travels_whole_where_it_fits(name: str) -> None:
 
 def test_a_line_has_its_equations_instructions_and_work(golden: m.Record) -> None:
     (cell, other) = unpack(payload(golden))["programs"][0]["lines"]
-    assert cell["3"] == {"equations": 4, "instructions": 6, "flops": 4227072, "exact": True}
+    figures = {"equations": 4, "instructions": 6, "flops": 4227072, "bytes": 492032, "exact": True}
+    assert cell["3"] == figures
     assert other["6"]["equations"] == 22
     assert "time" not in cell["3"]
 

@@ -138,6 +138,9 @@ def test_fusion_of_most_of_the_program_is_the_first_sentence(golden: Record) -> 
 
 def test_the_code_has_the_bracket_beside_each_estimate(golden: Record) -> None:
     words = text(with_profile(golden, PROFILE), 120)
+    assert "Lines, the longest first, from 4 calls" in text(
+        with_profile(golden, PROFILE), 120, full=True
+    )
     estimated = next(line for line in words.splitlines() if " 5 │" in line and "≈2 ms" in line)
     assert "≈2 ms  0 s … 3 ms   20 %" in estimated
     measured = next(line for line in words.splitlines() if " 4 │" in line and "6 ms" in line)

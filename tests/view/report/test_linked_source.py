@@ -40,7 +40,10 @@ def test_figures_by_line() -> None:
     found = figures(PROGRAM)
     assert sorted(found) == [3, 5, 7, 10, 11]
     # x @ w1 is 2 * 256 * 64 * 128, the bias one addition each.
-    assert found[3] == LineFigures(4, 6, 2.0 * 256 * 64 * 128 + 256 * 128, exact=True)
+    flops = 2.0 * 256 * 64 * 128 + 256 * 128
+    assert (found[3].equations, found[3].instructions, found[3].flops) == (4, 6, flops)
+    assert found[3].exact
+    assert found[3].flops_bracket == (flops, flops)
     assert found[10].flops == 2 * 256 * 128 * 10
     assert not found[11].exact
 

@@ -149,7 +149,9 @@ def _dtype(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Difference:
     if x.holder is y.holder is python:
         return diff.ScalarTypeChange(path, _held(x), _held(y), dtypes=(x.dtype, y.dtype))
     if python in (x.holder, y.holder):
-        before, after = f"{x.text} ({x.held})", f"{y.text} ({y.held})"
+        before, after = (
+            v.text if v.holder is Holder.OTHER else f"{v.text} ({v.held})" for v in (x, y)
+        )
         return diff.DtypeChange(path, before, after, cast=wider(x.dtype, y.dtype))
     return diff.DtypeChange(path, x.text, y.text, cast=wider(x.dtype, y.dtype))
 

@@ -52,6 +52,8 @@ class NewFunction(_Changed):
 
     kind: ClassVar[Literal[CauseKind.NEW_FUNCTION]] = CauseKind.NEW_FUNCTION
     wrappers: tuple[str, ...] = ()
+    owner: str = ""
+    """The class of the object that it is a method of, where that object is new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

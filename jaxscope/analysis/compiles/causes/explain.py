@@ -63,10 +63,13 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
             else d
             for d in found
         ]
-    if not found and signature.function.cell_id:
-        found = [diff.Redefinition("", code="same", of_cell=True)]
     if not found and not _all_read(signature):
         why = "a static value is too large for jaxscope to compare all of it"
+        return Explained((unknown(signature.function.name, why),), one.serial)
+    if not found and signature.function.cell_id:
+        found = [diff.Redefinition("", code="same", of_cell=True)]
+    if not found and signature.transform:
+        why = f"JAX does not show what {signature.transform} changed, such as the axis of the batch"
         return Explained((unknown(signature.function.name, why),), one.serial)
     if not found:
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]

@@ -78,8 +78,10 @@ def _of_treedef(name: str, before: StaticPart, now: StaticPart) -> Difference:
 def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Difference]:
     """Differences between two values of a static argument."""
     whole = (now.name, *around_change(before.text, now.text))
-    if before.identity and now.identity and before.type == now.type:
-        yield diff.StaticIdentityChange(*whole, type=now.type, own=now.own)
+    if before.identity and now.identity:
+        kinds = {one.kind for value in (before, now) for one in value.parts[:1]}
+        kind = str(PartKind.FUNCTION) if kinds == {PartKind.FUNCTION} else now.type
+        yield diff.StaticIdentityChange(*whole, type=kind, own=now.own)
         return
     pairs = _pairs(before.parts, now.parts)
     if not pairs:
@@ -87,7 +89,9 @@ def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Differenc
     for old, new in pairs:
         path, texts = now.name + new.path, around_change(old.text, new.text)
         if new.kind in _BY_IDENTITY:
-            yield diff.StaticIdentityChange(path, *texts, type=str(new.kind), field=now.name)
+            field = now.name if new.path else ""
+            kind = str(new.kind) if field or new.kind is PartKind.FUNCTION else now.type
+            yield diff.StaticIdentityChange(path, *texts, type=kind, field=field, own=now.own)
         elif new.kind is PartKind.VALUE:
             yield diff.StaticValueChange(path, *texts)
         elif before.text != now.text and not now.text.endswith("…"):

@@ -10,6 +10,8 @@ from jaxscope.analysis.compiles.causes.signature import CallSignature, CapturedV
 from jaxscope.model import CauseKind
 
 MESH = "mesh"
+OWNER = "self"
+"""Name of the object that a method is bound to, as a captured value."""
 UNNAMED = "setting "
 """Beginning of the name of a setting of which only the position in JAX's key is known."""
 _X64 = "jax_enable_x64"
@@ -93,7 +95,7 @@ def functions(
         # A cell that is one program: each run creates its function, and JAX compiles only what
         # differs.
         if a.code_hash != b.code_hash:
-            yield diff.Redefinition("", code="edited", of_cell=True)
+            yield diff.Redefinition(b.called, code="edited", of_cell=True)
         for before, now in _recaptured(a, b):
             yield diff.StaticValueChange(now.name, before.text, now.text, of="cell")
         return
@@ -104,9 +106,12 @@ def functions(
     elif dead and elsewhere and not b.wrappers:
         yield diff.PlainChange(b.name, "", place, kind=CauseKind.FUNCTION_COLLECTED)
     else:
-        yield diff.NewFunction(b.name, "", place, wrappers=b.wrappers)
+        owner = b.owner if a.owner_id != b.owner_id else ""
+        yield diff.NewFunction(b.name, "", place, wrappers=b.wrappers, owner=owner)
     for before, now in _recaptured(a, b):
-        yield parts.in_captured(before, now)
+        found = parts.in_captured(before, now)
+        if found.path != OWNER:  # the new function says so
+            yield found
 
 
 def _recaptured(

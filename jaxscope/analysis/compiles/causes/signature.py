@@ -167,9 +167,15 @@ class JittedFunction:
     """Equal for equal code, at any place in any file."""
     wrappers: tuple[str, ...] = ()
     """Wrappers, outermost first: `jax.grad`, `partial`, `bound method`."""
+    owner: str = ""
+    """The class of the object that a bound method is bound to."""
+    owner_id: int = 0
+    """Of that object; 0 for any other function."""
     captured: tuple[CapturedValue, ...] = ()
     cell_id: int = 0
     """Of the notebook cell that is this program; 0 for a function of the user's."""
+    called: str = ""
+    """The name of the function where this program is one call of it, and belongs to a cell."""
     internal: bool = False
     """It is JAX's own."""
 

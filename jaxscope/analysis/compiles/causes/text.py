@@ -3,21 +3,22 @@
 A row is a `case`, so that the type checker names a missing row and an unknown field.
 """
 
+import itertools
 import math
 import re
+from collections.abc import Sequence
 from typing import assert_never
 
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.arguments import KEY, wider
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.settings import MESH
-from jaxscope.analysis.compiles.causes.signature import CallSignature
+from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.model import Cause, CauseKind
 
 TRANSFORMS = "the transforms"
 """Name of the constant of a cell that holds its composition of transforms."""
 _IDENTITY = "JAX caches programs by function identity"
-_FUNCTIONS = ("function", "builtin_function_or_method", "method")
 _TREEDEF = "The pytree structure (treedef)"
 _SIZES = re.compile(r"[\[(]([\d, ]*)[\])]")
 _DTYPES = {
@@ -39,25 +40,27 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
     here = f" at {d.after}" if d.after else ""
     fix = ""
     match d.kind:
-        case CauseKind.NEW_FUNCTION if "bound method" in d.wrappers:
+        case CauseKind.NEW_FUNCTION if made := _transformed(d.path, d.wrappers):
+            text = f"`{made}` is a new function: each call of `{d.wrappers[0]}` returns one."
+            fix = f"Create it once, outside the loop: `g = jax.jit({made})`."
+        case CauseKind.NEW_FUNCTION if "bound method" in d.wrappers[:1] and d.owner:
+            text = f"{path} is a method of a new `{d.owner}` object, and {_IDENTITY}."
+            fix = f"Create the object once, and jit its `{d.path}` once."
+        case CauseKind.NEW_FUNCTION if "bound method" in d.wrappers[:1]:
             text = f"{path} is a new bound method: Python creates one per attribute access."
             fix = (
-                f"Jit it once, for example in `__init__`: `self.{d.path} = jax.jit(self.{d.path})`."
+                f"Jit it once: `{d.path} = jax.jit(model.{d.path})` outside the loop, or "
+                f"`self.{d.path} = jax.jit(self.{d.path})` in `__init__`."
             )
-        case CauseKind.NEW_FUNCTION if "callable object" in d.wrappers:
+        case CauseKind.NEW_FUNCTION if "callable object" in d.wrappers[:1]:
             text = f"The jitted callable is a new {path} object, and {_IDENTITY}."
             fix = "Create the object once and jit it once."
-        case CauseKind.NEW_FUNCTION if "partial" in d.wrappers:
+        case CauseKind.NEW_FUNCTION if "partial" in d.wrappers[:1]:
             text = f"{path} is wrapped in a new `functools.partial`{here}, and {_IDENTITY}."
             fix = (
                 "Create the partial once, or pass its bound values as arguments of the jitted "
                 "function."
             )
-        case CauseKind.NEW_FUNCTION if wrapper := next(
-            (w for w in d.wrappers if w.startswith("jax.")), ""
-        ):
-            text = f"`{wrapper}({d.path})` is a new function: each call of `{wrapper}` returns one."
-            fix = f"Create it once, outside the loop: `g = jax.jit({wrapper}({d.path}))`."
         case CauseKind.NEW_FUNCTION:
             earlier = (
                 f"compilation {nearest}" if nearest else "a function that JAX had traced before"
@@ -77,12 +80,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             )
             fix = "Keep a reference to the jitted function instead of creating it for each call."
         case CauseKind.REDEFINED if d.of_cell and d.code == "edited":
-            text = "The code of the cell changed."
+            text = f"The code of {path if d.path else 'the cell'} changed."
         case CauseKind.REDEFINED if d.of_cell:
-            text = (
-                "The cell and its inputs are unchanged, so something that it calls or reads "
-                "changed."
-            )
+            called = signature.function.called
+            same = f"`{called}` and its arguments" if called else "The cell and its inputs"
+            text = f"{same} are unchanged, so something that it calls or reads changed."
         case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path} changed since compilation {nearest}."
         case CauseKind.REDEFINED:
@@ -109,12 +111,14 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "all."
             )
         case CauseKind.STATIC_IDENTITY if d.field:
-            kind = "function " if d.type in _FUNCTIONS else ""
+            kind = "function " if d.type == PartKind.FUNCTION else ""
             text = f"The static part {path} is a different {kind}object: {shown}."
             fix = f"Create `{d.field}` once and reuse it: JAX compares `{d.path}` by identity."
-        case CauseKind.STATIC_IDENTITY if d.type in _FUNCTIONS:
+        case CauseKind.STATIC_IDENTITY if d.type == PartKind.FUNCTION:
             text = f"The static argument {path} is a different function object: {shown}."
             fix = "Define the function once, outside the call: JAX compares functions by identity."
+            if not same:
+                fix = "Keep to a few functions, each defined once: JAX compares them by identity."
         case CauseKind.STATIC_IDENTITY:
             text = (
                 f"The static argument {path} is a different object: {shown}. `{d.type}` defines "
@@ -185,7 +189,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             what = f"{', '.join(d.names)} {change}".lstrip()
             text = f"The arguments of the eager operation `{name}` changed: {what}."
             fix = "Put the surrounding code into a function under `jax.jit`."
-            if _SIZES.findall(d.before) != _SIZES.findall(d.after):
+            of_shape = any(name.startswith("shape") for name in d.names)
+            if of_shape or _SIZES.findall(d.before) != _SIZES.findall(d.after):
                 fix = (
                     "Use one size: pad and mask, as with `jnp.where(mask, x, 0)` for `x[mask]`; or "
                     "use NumPy for this line. Then `jax.jit` can compile it with its surroundings."
@@ -289,6 +294,12 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case _:
             assert_never(d.kind)
     return Cause(d.kind, d.path, d.before, d.after, text, fix=fix)
+
+
+def _transformed(name: str, wrappers: Sequence[str]) -> str:
+    """`jax.vmap(jax.grad(loss))`; empty for a function that no transform returned."""
+    made = list(itertools.takewhile(lambda wrapper: wrapper.startswith("jax."), wrappers))
+    return f"{'('.join([*made, name])}{')' * len(made)}" if made else ""
 
 
 def _cast(dtype: str) -> str:

@@ -151,7 +151,7 @@ class Description:
         text, token = self._single(value, kind)
         how = PartKind.VALUE
         if compares_by_identity(value) and not isinstance(value, (type, types.ModuleType)):
-            how = PartKind.OBJECT
+            how = PartKind.FUNCTION if _is_function(value) else PartKind.OBJECT
         self._add(path, text, token, how)
         return text, token
 
@@ -161,17 +161,20 @@ class Description:
             return str(value), hash((ids.of(kind), value.name))
         if isinstance(value, _PLAIN):
             text = repr(value)
-            return text, hash((kind.__qualname__, text))
+            # A value that is not equal to itself, NaN, is never found in a cache.
+            return text, hash((kind.__qualname__, text)) if value == value else -id(value)
         if isinstance(value, (type, types.ModuleType)):
             return getattr(value, "__name__", str(value)), ids.of(value)
         if isinstance(value, np.dtype):
             return str(value), hash(str(value))
+        if isinstance(value, np.generic):
+            return str(value), hash((kind.__qualname__, str(value)))
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             dims = ",".join(map(str, value.shape))
             return f"{short_dtype(value.dtype)}[{dims}]", ids.of(value)
         if compares_by_identity(value):
-            number = ids.of(value)
-            return f"{_name(value)} object {number}", number
+            name, number = _name(value), ids.of(value)
+            return name if _is_function(value) else f"{name} object {number}", number
         return self._with_eq(value, kind)
 
     def _with_eq(self, value: Any, kind: type) -> tuple[str, int]:
@@ -261,6 +264,11 @@ class Description:
         inner = ", ".join(f"{one.name}={text}" for one, text, _ in found if one.repr)
         tokens = hash((token, *[token for *_, token in found]))
         return f"{kind.__name__}({inner})", token if identity else tokens
+
+
+def _is_function(value: Any) -> bool:
+    """Whether it is a function to its reader, such as a jitted one: a callable with a name."""
+    return callable(value) and isinstance(getattr(value, "__name__", None), str)
 
 
 def _some(items: Iterable[Any]) -> list[Any]:

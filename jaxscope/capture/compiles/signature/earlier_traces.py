@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -99,17 +100,27 @@ class EarlierTraces:
             transforms=(),
         )
         context = () if trace.context is None else _jax.named_settings(trace.context)
-        return replace(bare_call(self._reader.read(earlier)), context=context)
+        return replace(_with_leaves(self._reader.read(earlier), _without_holder), context=context)
 
 
-def bare_call(call: CallSignature) -> CallSignature:
+def comparable(call: CallSignature) -> CallSignature:
     """A call without what such a trace does not tell: placement, and options of the jit."""
+    return _with_leaves(call, _without_placement)
+
+
+def _with_leaves(
+    call: CallSignature, change: Callable[[ArgumentLeaf], ArgumentLeaf]
+) -> CallSignature:
     arguments = [
-        replace(argument, leaves=tuple([_bare(leaf) for leaf in argument.leaves]))
+        replace(argument, leaves=tuple([change(leaf) for leaf in argument.leaves]))
         for argument in call.arguments
     ]
     return replace(call, arguments=tuple(arguments), options=())
 
 
-def _bare(leaf: ArgumentLeaf) -> ArgumentLeaf:
+def _without_placement(leaf: ArgumentLeaf) -> ArgumentLeaf:
+    return replace(leaf, committed=False, place="", spread=False, layout="")
+
+
+def _without_holder(leaf: ArgumentLeaf) -> ArgumentLeaf:
     return ArgumentLeaf(leaf.shape, leaf.dtype, 0, leaf.weak, Holder.OTHER, type="value")

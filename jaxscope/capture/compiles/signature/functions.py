@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jaxscope.analysis.compiles.causes.settings import OWNER
 from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.description import describe
@@ -44,6 +45,8 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
         code_id=ids.of(code) if isinstance(code, types.CodeType) else 0,
         code_hash=hash(code_text(code)) if isinstance(code, types.CodeType) else 0,
         wrappers=tuple(wrappers),
+        owner=type(fun.__self__).__name__ if inspect.ismethod(fun) else "",
+        owner_id=ids.of(fun.__self__) if inspect.ismethod(fun) else 0,
         captured=tuple(found[:_MOST_CAPTURED]),
         internal=file.startswith(_jax.jax_directory()),
     )
@@ -67,7 +70,7 @@ def _unwrapped(fun: Any, ids: ObjectIds) -> tuple[Any, list[str], list[CapturedV
             fun = fun.func
         elif inspect.ismethod(fun):
             wrappers.append("bound method")
-            found.append(_captured("self", fun.__self__, ids))
+            found.append(_captured(OWNER, fun.__self__, ids))
             fun = fun.__func__
         elif (wrapped := _jax.transform_of(fun)) is not None:
             wrappers.append(wrapped[0])
@@ -117,18 +120,20 @@ class CellIdentity:
     text: str
     statics: Mapping[str, str]
     """Compile-time constants of the program, by name, as short texts."""
+    called: Any = None
+    """The function of a program that is one call of it; its code counts, not the text."""
 
-    def of(self, function: JittedFunction, ids: ObjectIds) -> JittedFunction:
-        """The function as the cell's."""
+    def of(self, program: JittedFunction, ids: ObjectIds) -> JittedFunction:
+        """The program as the cell's."""
+        captured = [CapturedValue(name, text, hash(text)) for name, text in self.statics.items()]
+        owner = {"cell_id": ids.of(self.owner), "captured": tuple(captured)}
+        if self.called is not None:
+            called = function(self.called, ids)
+            code = hash((called.code_hash, called.wrappers))
+            return replace(program, **owner, code_hash=code, called=called.name)
         lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
         code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
-        captured = [CapturedValue(name, text, hash(text)) for name, text in self.statics.items()]
-        return replace(
-            function,
-            cell_id=ids.of(self.owner),
-            code_hash=hash(code),
-            captured=tuple(captured),
-        )
+        return replace(program, **owner, code_hash=hash(code))
 
 
 _CURRENT: ContextVar[CellIdentity | None] = ContextVar("jaxscope_cell_identity", default=None)

@@ -7,7 +7,10 @@ other static value.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
+
+import jax
 
 _OWN = ("_pytree__nodes", "_pytree__state")
 """Attributes that Flax adds to every module."""
@@ -27,6 +30,36 @@ def graphdef_fields(value: Any) -> list[tuple[str, Any]] | None:
         return None
     # All was read in the order in which Flax wrote it.
     return found if next(nodes, None) is next(attributes, None) is None else None
+
+
+def is_node_states(value: Any) -> bool:
+    """Whether this is what Flax makes of a module before it calls `jax.jit`."""
+    return type(value).__name__ == "NodeStates"
+
+
+def variable_paths(value: Any) -> list[str]:
+    """`.layers[0].kernel` for each leaf of a `NodeStates`; JAX's own paths where they differ.
+
+    Reads `NodeStates._graphdef` and `.states`, as on flax 0.12: one flat list of the variables.
+    """
+    own = [jax.tree_util.keystr(p) for p, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
+    try:
+        nodes, attributes = iter(value._graphdef.nodes), iter(value._graphdef.attributes)
+        read = list(_node(nodes, attributes, ""))
+        # A static attribute may be a class of variables too, such as `Optimizer.wrt`.
+        pairs = pairwise(read)
+        found = [
+            at
+            for (at, kind), (below, _) in pairs
+            if _is_variable(kind) and below == f"{at}.metadata"
+        ]
+    except Exception:
+        return own
+    return found if len(found) == len(own) else own
+
+
+def _is_variable(kind: Any) -> bool:
+    return any(base.__qualname__ == "Variable" for base in getattr(kind, "__mro__", ()))
 
 
 def _node(nodes: Any, attributes: Any, path: str) -> Iterator[tuple[str, Any]]:

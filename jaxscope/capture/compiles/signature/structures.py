@@ -5,6 +5,7 @@ Does not keep the treedefs themselves: their static fields are the user's object
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -12,7 +13,11 @@ import numpy as np
 
 from jaxscope.analysis.compiles.causes.signature import BARE, StaticPart, Structure
 from jaxscope.capture.compiles.signature.description import Description
-from jaxscope.capture.compiles.signature.graphdef import graphdef_fields
+from jaxscope.capture.compiles.signature.graphdef import (
+    graphdef_fields,
+    is_node_states,
+    variable_paths,
+)
 from jaxscope.capture.compiles.signature.values import ObjectIds
 
 _STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
@@ -58,7 +63,7 @@ class Structures:
         known = self._known.get(key)
         if known is None:
             parts = self._parts(value) if plain else parts
-            known = Structure(hash(key), _paths(value, len(leaves)), text[:_TEXT], parts)
+            known = Structure(hash(key), leaf_paths(value, len(leaves)), text[:_TEXT], parts)
             if len(self._known) >= _STRUCTURES_KEPT:
                 self._known.clear()
             self._known[key] = known
@@ -122,6 +127,8 @@ def _static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]
 
 
 def _attributes(value: Any) -> list[str]:
+    if isinstance(value, functools.partial):  # `jax.tree_util.Partial`
+        return ["func"]
     fields = getattr(type(value), "__dataclass_fields__", None)
     if fields is not None:
         return list(fields)
@@ -142,10 +149,18 @@ def _is_builtin(tree: Any) -> bool:
     return True
 
 
-def _paths(value: Any, count: int) -> tuple[str, ...]:
+def leaf_paths(value: Any, count: int) -> tuple[str, ...]:
+    """`['w']` or `.layers[0].kernel` for each of the `count` leaves of a pytree."""
     try:
-        pairs = jax.tree_util.tree_flatten_with_path(value)[0]
-        return tuple([jax.tree_util.keystr(path) for path, _ in pairs])
+        pairs = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_node_states)[0]
+        found: list[str] = []
+        for path, one in pairs:
+            start = jax.tree_util.keystr(path)
+            if is_node_states(one):
+                found += [start + at for at in variable_paths(one)]
+            else:
+                found.append(start)
+        return tuple(found)
     except Exception:  # the user's own flattening with paths
         return tuple([f"[leaf {i}]" for i in range(count)])
 

@@ -13,7 +13,8 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.structures import StaticLeaf
+from jaxscope.capture.compiles.signature.graphdef import is_node_states
+from jaxscope.capture.compiles.signature.structures import StaticLeaf, leaf_paths
 
 LIBRARY = "equinox._jit"
 """The module of the function that Equinox jits."""
@@ -33,6 +34,29 @@ def as_written(call: _jax.JaxCall) -> _jax.JaxCall:
         return call
 
 
+def user_names(call: _jax.JaxCall) -> tuple[str, ...]:
+    """The user's names of the arrays that JAX gets, in its order, for a call by a library.
+
+    Empty for other calls, whose names JAX knows, and where an array has no name.
+    """
+    written = as_written(call)
+    args, kwargs = tuple(written.args or ()), dict(written.kwargs or {})
+    try:
+        if written is call and not any(map(is_node_states, (*args, *kwargs.values()))):
+            return ()
+        declared = written.declared or inspect.signature(inspect.unwrap(call.fun))
+        bound = declared.bind(*args, **kwargs).arguments
+        names: dict[int, str] = {}
+        for name, value in bound.items():
+            leaves = jax.tree_util.tree_leaves(value)
+            for leaf, path in zip(leaves, leaf_paths(value, len(leaves)), strict=True):
+                names[id(leaf)] = name + path
+        traced = (call.args or ())[:2] if written is not call else (call.args, call.kwargs or {})
+        return tuple([names[id(leaf)] for leaf in jax.tree_util.tree_leaves(traced)])
+    except Exception:  # a number that became an array, another version
+        return ()
+
+
 def _unwrapped(
     call: _jax.JaxCall, donated: dict[str, Any], held: dict[str, Any], static: Any
 ) -> _jax.JaxCall:
@@ -48,8 +72,10 @@ def _unwrapped(
         declared = inspect.signature(fun)
     else:  # a module that is called: JAX compares it like an argument
         fun, args = call.fun, (function, *args)
-        parameters = inspect.signature(type(function).__call__).parameters.values()
-        declared = inspect.Signature(list(parameters))
+        parameters = list(inspect.signature(type(function).__call__).parameters.values())
+        if callable(wrapped := _value(getattr(function, "__wrapped__", None))):
+            parameters[1:] = inspect.signature(wrapped).parameters.values()
+        declared = inspect.Signature(parameters)
     return replace(
         call,
         fun=fun,
@@ -59,6 +85,10 @@ def _unwrapped(
         static_argnums=(),
         static_argnames=(),
     )
+
+
+def _value(held: Any) -> Any:
+    return held.value if isinstance(held, StaticLeaf) else held
 
 
 def _combined(dynamic: tuple[Any, ...], static: tuple[tuple[Any, ...], Any]) -> Any:

@@ -1,0 +1,167 @@
+"""Numerical traps: gradients that are NaN behind a `where`, and exponentials that overflow."""
+
+from collections.abc import Container, Iterator
+
+from jaxscope.analysis.findings.evidence import Evidence, TracedCode
+from jaxscope.analysis.jaxpr.flow import MOVES, Flow, FlowStep
+from jaxscope.analysis.vmap.lines import place_of
+from jaxscope.model import Finding, FindingKind, Program
+
+_LARGEST_EXPONENT = {"f32": 88, "bf16": 88, "f16": 11, "f64": 709}
+"""The logarithm of the type's largest number."""
+_ELEMENTWISE = frozenset({"mul", "add", "sub", "neg", "div"}) | MOVES
+_CHAIN = 16
+_COMPARES = {
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "ne": lambda a, b: a != b,
+    "eq": lambda a, b: a == b,
+}
+_UNBOUNDED = frozenset({"mul", "div", "add", "dot_general", "conv_general_dilated"}) | MOVES
+"""They may give large numbers, as nothing in `x - x.max()`, `tanh(x)` or `-x` does."""
+
+
+def numerics(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
+    """NaN behind a `where`, and softmax by hand."""
+    for program, flow in traced.flows:
+        backward = {
+            program.equations[step.equation].frames for step in flow.steps if step.is_backward
+        }
+        for step in flow.steps:
+            if step.is_backward:
+                continue
+            if step.primitive == "select_n" and backward:
+                yield from _nan_gradient(program, flow, step, backward)
+            elif step.primitive in ("div", "log"):
+                yield from _overflow(program, flow, step)
+
+
+def _nan_gradient(
+    program: Program, flow: Flow, select: FlowStep, backward: Container[object]
+) -> Iterator[Finding]:
+    compare = flow.maker(select.inputs[0])
+    if compare is None or compare.primitive not in _COMPARES or len(select.inputs) != 3:
+        return
+    for case in (0, 1):
+        found = _singular(flow, select, select.inputs[1 + case])
+        if found is None:
+            continue
+        singular, operand = found
+        chosen = _chosen_at_zero(flow, compare, operand)
+        equation = program.equations[singular.equation]
+        place = place_of(equation)
+        if chosen is None or chosen == case or place is None or equation.frames not in backward:
+            continue
+        shown = {"div": "division", "integer_pow": "power", "pow": "power"}.get(
+            singular.primitive, f"`{singular.primitive}`"
+        )
+        what = "its divisor" if singular.primitive == "div" else "its argument"
+        yield Finding(
+            FindingKind.NAN_GRADIENT,
+            place[1],
+            f"The gradient of this {shown} is NaN where {what} is 0, although `where` discards "
+            "the value there."
+            if shown[0] != "`"
+            else f"The gradient of {shown} is NaN where {what} is 0, although `where` discards "
+            "the value there.",
+            f"Guard {what}, too: `jnp.where(condition, x, 1.0)` inside, and the same `where` "
+            "around the result.",
+            "The backward pass multiplies the zero cotangent of `where` by an infinite derivative.",
+            source=place[0],
+        )
+        return
+
+
+def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] | None:
+    """The operation without a derivative at 0 that only this `where` reads, and its argument."""
+    reader = select
+    for _ in range(_CHAIN):
+        step = flow.makers.get(value)
+        others = [
+            r
+            for r in flow.readers.get(value, ())
+            if r is not reader and not r.is_backward and r.step.passes == ()
+        ]
+        if step is None or others or value in flow.results:
+            return None
+        match step.primitive:
+            case "log" | "sqrt" | "rsqrt":
+                return step, flow.origin(step.inputs[0])
+            case "div" if step.inputs[1] >= 0 and flow.literal(step, 1) is None:
+                return step, flow.origin(step.inputs[1])
+            case "integer_pow" if int(step.step.params.get("y", 1)) < 0:
+                return step, flow.origin(step.inputs[0])
+            case "pow" if (power := flow.literal(step, 1)) is not None and power < 1:
+                return step, flow.origin(step.inputs[0])
+            case primitive if primitive in _ELEMENTWISE:
+                inputs = [
+                    i
+                    for position, i in enumerate(step.inputs)
+                    if i >= 0 and flow.literal(step, position) is None
+                ]
+                if len(inputs) != 1:
+                    return None
+                reader, value = step, inputs[0]
+            case _:
+                return None
+    return None
+
+
+def _chosen_at_zero(flow: Flow, compare: FlowStep, operand: int) -> int | None:
+    """The case that `where` takes where the operand is 0; None if it does not depend on that."""
+    test = _COMPARES[compare.primitive]
+    for side in (0, 1):
+        bound = flow.literal(compare, 1 - side)
+        value = compare.inputs[side]
+        if value >= 0 and bound is not None and flow.origin(value) == operand:
+            return int(test(0.0, bound) if side == 0 else test(bound, 0.0))
+    return None
+
+
+def _overflow(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]:
+    total = step.inputs[1] if step.primitive == "div" else step.inputs[0]
+    summed = flow.maker(total)
+    if summed is None or summed.primitive != "reduce_sum":
+        return
+    exponential = flow.maker(summed.inputs[0])
+    if exponential is None or exponential.primitive != "exp":
+        return
+    if step.primitive == "div":
+        above = flow.maker(step.inputs[0])
+        if above is None or above.primitive != "exp" or above.inputs != exponential.inputs:
+            return
+    place = place_of(program.equations[step.equation])
+    largest = _LARGEST_EXPONENT.get(flow.dtype(exponential.outputs[0]))
+    if place is None or largest is None or not _may_be_large(flow, exponential.inputs[0]):
+        return
+    softmax = step.primitive == "div"
+    yield Finding(
+        FindingKind.EXP_OVERFLOW,
+        place[1],
+        f"`exp` overflows above {largest}, and this "
+        + ("quotient is NaN then." if softmax else "logarithm is infinite then."),
+        "Use `jax.nn.softmax`, which subtracts the maximum first."
+        if softmax
+        else "Use `jax.nn.logsumexp`, which subtracts the maximum first.",
+        f"Nothing bounds the argument of `exp`, which is {flow.values[exponential.outputs[0]].aval}"
+        ".",
+        source=place[0],
+    )
+
+
+def _may_be_large(flow: Flow, value: int) -> bool:
+    """Whether nothing between an input or a product and the value bounds it."""
+    for _ in range(_CHAIN):
+        step = flow.makers.get(value)
+        if step is None:
+            return value in flow.arguments
+        if step.primitive not in _UNBOUNDED:
+            return False
+        if step.primitive in ("dot_general", "conv_general_dilated"):
+            return True
+        if any((flow.literal(step, p) or 0.0) < 0 for p in range(len(step.inputs))):
+            return False
+        value = next((i for i in step.inputs if i >= 0), -1)
+    return False

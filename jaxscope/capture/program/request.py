@@ -1,0 +1,130 @@
+"""A program to compile, and the compiled programs of earlier runs that it may reuse."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import jax
+
+from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.tags import Tagged
+from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
+from jaxscope.capture.options.composition import JIT, Composition
+
+PROGRAMS_PER_CELL = 8
+"""Compiled programs kept per cell: alternating shapes should not recompile."""
+
+VMAPS_PER_CELL = 256
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """A jitted function, the arguments to trace it for, and their names."""
+
+    name: str
+    transforms: tuple[str, ...]
+    jitted: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    paths: tuple[str, ...] = ()
+    """Names of the flat leaves, where the caller has better ones than JAX."""
+    composition: Composition = JIT
+    """The transforms with their options, outermost first."""
+    base: Base | None = None
+    """The program inside the transforms; None for a decorated function, where only JAX has it."""
+    statics: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Values that the program holds as constants, by name, in short texts."""
+    called: Any = None
+    """The function of the user's where the program is one call of it."""
+    programs: Programs | None = None
+    """Compiled programs of earlier runs, which may be reused; None: none."""
+    tagged: Tagged | None = None
+    """The jaxpr where it was tagged while JAX lowered it."""
+    again: bool = False
+    """Whether the cell has compiled it before."""
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """Values that entered a vmap before the trace."""
+
+    @property
+    def untransformed(self) -> Untransformed | None:
+        """The traced program of one example, with the shapes that it takes.
+
+        None under jit alone, for a decorated function, and before the trace.
+        """
+        return None if self.base is None else self.base.known
+
+    def leaves(self) -> list[Any]:
+        """The flat arguments."""
+        return jax.tree_util.tree_leaves((tuple(self.args), dict(self.kwargs)))
+
+    def names(self) -> tuple[str, ...]:
+        """The caller's names of the flat arguments, else their numbers."""
+        number = len(self.leaves())
+        named = self.paths and len(self.paths) == number
+        return self.paths if named else tuple([str(i) for i in range(number)])
+
+
+@dataclass(frozen=True, slots=True)
+class CachedProgram:
+    """A compiled program that later runs of the same cell may reuse."""
+
+    call: Any
+    """The jitted function of the run that compiled it, which a user would call."""
+    compiled: Any
+    tagged: Tagged
+    paths: tuple[str, ...]
+    treedef: Any
+    spare: Mapping[str, Any]
+    """Placeholders for the arguments that the program does not use."""
+
+    def arrange(self, leaves: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The leaves as this program's arguments, without other inputs of the present cell."""
+        flat = [self.spare[p] if p in self.spare else leaves[p] for p in self.paths]
+        return jax.tree_util.tree_unflatten(self.treedef, flat)
+
+
+Key = tuple[str, Hashable]
+"""A program's hash, and the settings of JAX that it was traced under."""
+
+
+class Programs:
+    """The latest compiled programs of one cell."""
+
+    def __init__(self) -> None:
+        self._entries: collections.OrderedDict[Key, CachedProgram] = collections.OrderedDict()
+        self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
+        """Values that entered a vmap in earlier runs: JAX traces a helper function only once."""
+        self._parts: dict[str, Programs] = {}
+
+    def part(self, name: str) -> Programs:
+        """The programs of one function of the cell."""
+        return self._parts.setdefault(name, Programs())
+
+    def get(self, key: Key) -> CachedProgram | None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def put(self, key: Key, entry: CachedProgram) -> None:
+        self._entries[key] = entry
+        while len(self._entries) > PROGRAMS_PER_CELL:
+            self._entries.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedProgram:
+    """A program that JAX has traced."""
+
+    request: CompileRequest
+    traced: Any
+    """JAX's `Traced`; None where the user gave a later stage."""
+    trace_s: float = 0.0
+    vmaps: Sequence[_jax.VmapEntry] = ()
+    """Values that entered a vmap while JAX traced it."""
+    stage: Any = None
+    """The stage that the user gave: a `Traced`, `Lowered` or `Compiled`."""

@@ -1,0 +1,9 @@
+# A sort of which three elements are used.
+# fires: full_sort line 2
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.arange(4096.0)
+
+# %% cell
+y = jnp.sort(x)[-3:]
