@@ -23,7 +23,7 @@ class EarlierTrace:
 
 
 def earlier_traces(fun: Any) -> tuple[EarlierTrace, ...]:
-    """Traces of a function that JAX holds, oldest first.
+    """Traces of a function that JAX holds, in no order.
 
     Keys of the cache of `trace_misses`, seen on jax 0.10; empty on older versions. A key that
     cannot be read is left out.

@@ -216,7 +216,8 @@ class History:
 
     def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:
         """Compare with traces from before the listener began."""
-        found = explain(comparable(signature), [EarlierCompile(0, one) for one in raw.before])
+        before = [EarlierCompile(0, one) for one in raw.before]
+        found = explain(comparable(signature), before, ordered=False)
         causes = [c for c in found.causes if c.kind is not CauseKind.CACHE_CLEARED]
         if not causes and any(one.traced for one in self._same_function(raw, signature)):
             return Explained((self._first(raw, signature),))

@@ -18,6 +18,7 @@ def step(w, rate):
 
 # ==== a static epoch
 # cause: static_value | The static argument `epoch` changed: 1 → 2.
+# script: static_value | The static argument `epoch` changed: 0 or 1 → 2.
 # fix: Trace `epoch`
 @partial(jax.jit, static_argnums=1)
 def decay(w, epoch):

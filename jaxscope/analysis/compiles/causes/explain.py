@@ -38,11 +38,13 @@ class Explained:
     nearest: int | None = None
 
 
-def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Explained:
+def explain(
+    signature: CallSignature, earlier: Sequence[EarlierCompile], *, ordered: bool = True
+) -> Explained:
     """The causes of a compilation after these: newest last, all of one function.
 
     Distances add up: a call that differs in one shape is nearer than one that differs in a setting
-    and a shape. Of equally near ones the newest wins.
+    and a shape. Of equally near ones the newest wins, or all count where their order is unknown.
     """
     if not earlier:
         return Explained(())
@@ -51,7 +53,40 @@ def explain(signature: CallSignature, earlier: Sequence[EarlierCompile]) -> Expl
         why = "this version of JAX does not show all of the call"
         return Explained((unknown(signature.function.name, why),))
     pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier)]
-    one, found = min(pairs, key=lambda pair: sum(d.distance for d in pair[1]))
+    distances = [sum(d.distance for d in found) for _, found in pairs]
+    nearest = [pair for pair, far in zip(pairs, distances, strict=True) if far == min(distances)]
+    if ordered:
+        return _explained(signature, *nearest[0])
+    return _of_any([_explained(signature, *pair) for pair in nearest])
+
+
+def _of_any(tied: Sequence[Explained]) -> Explained:
+    """The causes beside one of these calls; each value that may have been before is named."""
+    first = min(tied, key=lambda one: [cause.text for cause in one.causes])
+    same = [one.causes for one in tied if _changed(one) == _changed(first)]
+    causes = [
+        _before_any(cause, {other.before for other in others})
+        for cause, *others in zip(first.causes, *same, strict=True)
+    ]
+    return Explained(tuple(causes), first.nearest)
+
+
+def _changed(explained: Explained) -> list[tuple[CauseKind, str, str]]:
+    return [(cause.kind, cause.path, cause.after) for cause in explained.causes]
+
+
+def _before_any(cause: Cause, values: set[str]) -> Cause:
+    change = f"{cause.before} → {cause.after}"
+    if len(values) == 1 or change not in cause.text:
+        return cause
+    known = sorted(values, key=lambda value: (len(value), value))
+    named = known if len(known) <= _MOST_SHOWN else [*known[: _MOST_SHOWN - 1], "others"]
+    before = f"{', '.join(named[:-1])} or {named[-1]}"
+    text = cause.text.replace(change, f"{before} → {cause.after}")
+    return replace(cause, before=before, text=text)
+
+
+def _explained(signature: CallSignature, one: EarlierCompile, found: list[Difference]) -> Explained:
     found = diff.merged(settings.without_consequences(found))
     if signature.eager:
         found = _eagerly(found, signature)

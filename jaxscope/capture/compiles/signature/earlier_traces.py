@@ -17,7 +17,7 @@ from jaxscope.capture.compiles.signature.functions import code_of
 from jaxscope.capture.compiles.signature.reader import SignatureReader
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written
 
-_MOST = 16
+_MOST = 64
 _FUNCTIONS = 20_000
 
 
@@ -62,7 +62,14 @@ class EarlierTraces:
             same = self._same_code(fun, signature)
             return traced, self._read(same, call) if same is not None else ()
         # Under a transform the arguments are not those that the function is traced with.
-        return traced, () if signature.transform else self._read(fun, call, count)
+        if signature.transform:
+            return traced, ()
+        held = self._read(fun, call)
+        if len(held) > count:
+            now = comparable(signature).arguments
+            held = tuple([one for one in held if comparable(one).arguments != now])
+        # Which of more traces were there before is not known: JAX lists them in no order.
+        return traced, held if len(held) <= count else ()
 
     def _same_code(self, fun: Any, signature: CallSignature) -> Any:
         """A function that was traced before, made by the same `def` or lambda; None without."""
@@ -72,11 +79,9 @@ class EarlierTraces:
         alive = reversed(self._traced.alive())
         return next((one for one in alive if code_of(one, self._reader.ids) == code), None)
 
-    def _read(
-        self, fun: Any, call: _jax.JaxCall, count: int | None = None
-    ) -> tuple[CallSignature, ...]:
-        found = _jax.earlier_traces(fun)[:count]
-        return tuple([self._signature(fun, call, one) for one in found[-_MOST:]])
+    def _read(self, fun: Any, call: _jax.JaxCall) -> tuple[CallSignature, ...]:
+        found = _jax.earlier_traces(fun)
+        return tuple([self._signature(fun, call, one) for one in found if len(found) <= _MOST])
 
     def first(self, function: int, traced: bool | None) -> tuple[bool, bool | None]:
         """Whether the function of this id is new here, and `traced` as of then."""
