@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from jaxscope.view.base.document import Room, with_gaps
 from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, python, tag
 from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
+from jaxscope.view.report.fitting_lines import costliest_lines, first_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class _DrawnStage:
 
     stage: Stage
     lines: list[str]
-    room: int
-    """The number of lines that are drawn."""
+    shown: list[int]
+    """The numbers of the lines that are drawn, in that order."""
     links: list[Matches]
     firsts: dict[int, list[str]]
     """By stage line: keys of the source lines whose first drawn match it is."""
@@ -147,21 +147,28 @@ class Linked:
             stage = None if program is None else stage_of(program, kind)
             if program is not None and stage is not None:
                 lines = split_lines(stage.text)
-                sizes = [min(len(line), room.width) + 1 for line in lines]
-                fitting = sum(end <= left for end in itertools.accumulate(sizes))
-                self._stages[kind] = self._drawn(program, stage, lines, fitting)
-                left -= sum(sizes)
+                if kind is StageKind.OPTIMIZED_HLO:
+                    shown = costliest_lines(stage.text, lines, room.width, left)
+                else:
+                    shown = first_lines(lines, room.width, left)
+                self._stages[kind] = self._drawn(program, stage, lines, shown)
+                left -= sum(min(len(line), room.width) + 1 for line in lines)
 
-    def _drawn(self, program: Program, stage: Stage, lines: list[str], room: int) -> _DrawnStage:
+    def _drawn(
+        self, program: Program, stage: Stage, lines: list[str], drawn: list[int]
+    ) -> _DrawnStage:
         links = [matches(program, stage, i) for i in range(len(self._shown))]
+        position = {number: place for place, number in enumerate(drawn)}
         firsts: dict[int, list[str]] = {}
         for source, link in enumerate(links):
             shown = set(self._shown[source])
             for line, hits in link.stage_lines.items():
-                if line in shown and hits[0] <= room:
-                    firsts.setdefault(hits[0], []).append(_key(source, line))
+                reachable = [hit for hit in hits if hit in position]
+                if line in shown and reachable:
+                    first = min(reachable, key=position.__getitem__)
+                    firsts.setdefault(first, []).append(_key(source, line))
         reached = {key for keys in firsts.values() for key in keys}
-        return _DrawnStage(stage, lines, room, links, firsts, reached)
+        return _DrawnStage(stage, lines, drawn, links, firsts, reached)
 
     def _targets(self, source: int, line: int) -> list[str]:
         """Ids of the first match in each stage."""
@@ -274,10 +281,10 @@ class Linked:
         unavailable, lines = drawn.stage.unavailable, drawn.lines
         if unavailable is not None:
             return details(kind.label, tag("p", f"There is no text: {unavailable.reason}."), opened)
-        shown = [self._line(drawn, n, line) for n, line in enumerate(lines[: drawn.room], 1)]
+        shown = [self._line(drawn, number, lines[number - 1]) for number in drawn.shown]
         body = tag("div", tag("pre", *shown), class_="scroll") if shown else NOTHING
-        if drawn.room < len(lines):
-            rest = words.count(len(lines) - drawn.room, "more line")
+        if len(drawn.shown) < len(lines):
+            rest = words.count(len(lines) - len(drawn.shown), "more line")
             text = (
                 f"{rest} left out to keep the notebook small: {more} gives the whole text, "
                 "`report.to_html(path)` all stages beside the source."
@@ -296,7 +303,7 @@ class Linked:
             for origin in link.source_lines.get(number, ())
         ]
         keys = [_key(source, line) for source, line in origins if line in self._shown[source]]
-        label = f"{number:>{len(str(drawn.room))}}"
+        label = f"{number:>{len(str(len(drawn.lines)))}}"
         code = escape(line, self._width)
         if not keys:
             return join(f"{label}   ", code, _END)

@@ -173,7 +173,8 @@ def test_a_source_line_leads_to_its_first_match_and_back() -> None:
     html = static_html(load(), uid="u")
     document = Document(html)
     rows = load().programs[0].stages[3].text.split("\n")
-    first = next(n for n, row in enumerate(rows, 1) if "%dot_general.1 = " in row)
+    # The entry computation is shown first, so its fusion is the first match.
+    first = next(n for n, row in enumerate(rows, 1) if "%ynn_fusion.3 = " in row)
     assert {"u-s3", "u-o3", "u-j3", "u-s10", "u-o10"} <= set(document.ids)
     assert re.search(rf'<i id="u-o3"></i><a href="#u-s3">\s*{first}</a>', html)
     assert re.search(r'id="u-s3"[^>]*><th[^>]*><a href="#u-o3">3</a>', html)
@@ -274,6 +275,31 @@ def test_what_is_left_out_is_said_with_the_way_to_it() -> None:
     shortened = static_html(dataclasses.replace(load(), notes=("n" * 5000,) * 150))
     assert "Shortened to keep the notebook small" in Document(shortened).text
     assert "Shortened" not in static_html(load())
+
+
+def test_a_long_program_begins_with_its_entry_and_ends_with_what_costs_least() -> None:
+    cheap = [
+        f"%cheap.{k} (p.{k}: f32[2]) -> f32[2] {{\n  %p.{k} = f32[2]{{0}} parameter(0)\n"
+        f"  ROOT %n.{k} = f32[2]{{0}} negate(%p.{k})\n}}\n"
+        for k in range(2000)
+    ]
+    calls = [
+        f"  %c.{k} = f32[2]{{0}} fusion(%x), kind=kLoop, calls=%cheap.{k}\n" for k in range(2000)
+    ]
+    text = (
+        "HloModule jit_f, entry_computation_layout={(f32[64,64])->f32[64,64]}\n\n"
+        + "\n".join(cheap)
+        + "\n%costly (q: f32[64,64]) -> f32[64,64] {\n  %q = f32[64,64]{1,0} parameter(0)\n"
+        "  ROOT %product = f32[64,64]{1,0} dot(%q, %q), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}\n}\n\nENTRY %main (a: f32[64,64], x: f32[2]) -> f32[64,64] {\n"
+        "  %a = f32[64,64]{1,0} parameter(0)\n  %x = f32[2]{0} parameter(1)\n" + "".join(calls)
+        + "  ROOT %r = f32[64,64]{1,0} fusion(%a), kind=kOutput, calls=%costly\n}\n"
+    )
+    stage = m.Stage(m.StageKind.OPTIMIZED_HLO, text)
+    shown = Document(static_html(with_program(load(), stages=(stage,)))).text
+    first, last = shown.index("ENTRY %main"), shown.index("%r = f32")
+    assert first < last
+    assert "%c.0 = " in shown and "%c.1999 = " not in shown
 
 
 def test_states_are_told_in_words() -> None:
