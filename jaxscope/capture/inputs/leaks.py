@@ -82,15 +82,18 @@ class TracerNet:
         identity.
         """
         places: list[str] = []
-        known = {*self._explained, id(tracers)}
+        search = _Search(tracers, {*self._explained, id(tracers)})
         for tracer in tracers:
-            holders = _holders(tracer, known)
-            if not holders and not _referrers(tracer, known):
+            holders = search.holders[id(tracer)]
+            if not holders and id(tracer) not in search.referred:
                 places.append("an object array, a jitted closure or an object in C")
             for item, holder in holders:
                 places.append(_place(holder))
                 if isinstance(holder, _CONTAINERS):
-                    _remove(item, holder, earlier)
+                    owners = search.owners.get(id(holder), [])
+                    _remove(
+                        item, holder, earlier, next((o for o in owners if _owns(o, holder)), None)
+                    )
         return next(iter(places), "")
 
 
@@ -135,28 +138,57 @@ _MOST_WRAPPERS = 4
 _CONTAINERS = (dict, list, set, collections.deque, types.CellType)
 
 
-def _referrers(item: Any, known: set[int]) -> list[Any]:
-    return [
-        one
-        for one in gc.get_referrers(item)
-        if id(one) not in known and not isinstance(one, types.FrameType)
-    ]
-
-
-def _holders(tracer: Tracer, known: set[int]) -> list[tuple[Any, Any]]:
-    """Pairs of a kept value, the tracer or a tuple with it, and the user's object that keeps it."""
-    found: list[tuple[Any, Any]] = []
-    level: list[Any] = [tracer]
-    for _ in range(_MOST_WRAPPERS):
-        further: list[Any] = []
-        for item in level:
-            for holder in _referrers(item, known | {id(level), id(further)}):
-                if isinstance(holder, _WRAPPERS):
-                    further.append(holder)
-                elif not _is_own(holder) and not _is_jaxs(holder):
-                    found.append((item, holder))
-        level = further
+def _referrers(items: list[Any], known: set[int]) -> dict[int, list[Any]]:
+    """By identity: the objects that refer to each item. One pass over all objects of Python."""
+    found: dict[int, list[Any]] = {id(item): [] for item in items}
+    for one in gc.get_referrers(*items) if items else ():
+        if id(one) in known or one is items or isinstance(one, types.FrameType):
+            continue
+        for below in {id(below) for below in gc.get_referents(one)} & found.keys():
+            found[below].append(one)
     return found
+
+
+class _Search:
+    """The user's objects that keep tracers, in few passes over all objects of the session."""
+
+    def __init__(self, tracers: Sequence[Tracer], known: set[int]) -> None:
+        self.holders: dict[int, list[tuple[Any, Any]]] = {id(one): [] for one in tracers}
+        """By tracer: pairs of a kept value, the tracer or a tuple with it, and what keeps it."""
+        self.referred: set[int] = set()
+        """The tracers that an object refers to, which may be JAX's or jaxscope's."""
+        inside = {id(one): [id(one)] for one in tracers}
+        pairs: list[tuple[Any, Any]] = []
+        level: list[Any] = list(tracers)
+        for _ in range(_MOST_WRAPPERS):
+            level = self._next_level(level, known | {id(pairs)}, inside, pairs)
+        containers = {id(one): one for _, one in pairs if isinstance(one, _CONTAINERS)}
+        self.owners = _referrers(list(containers.values()), set())
+        """By container: what refers to it."""
+        for item, holder in pairs:
+            if not _is_jaxs(holder, self.owners.get(id(holder), [])):
+                for tracer in inside[id(item)]:
+                    self.holders[tracer].append((item, holder))
+
+    def _next_level(
+        self,
+        level: list[Any],
+        known: set[int],
+        inside: dict[int, list[int]],
+        pairs: list[tuple[Any, Any]],
+    ) -> list[Any]:
+        """Add what keeps these values to the pairs; the tuples and such among it are returned."""
+        wrappers: dict[int, Any] = {}
+        found = _referrers(level, known)
+        for item in level:
+            for holder in found[id(item)]:
+                self.referred.update(inside[id(item)])
+                if isinstance(holder, _WRAPPERS):
+                    wrappers[id(holder)] = holder
+                    inside.setdefault(id(holder), []).extend(inside[id(item)])
+                elif not _is_own(holder):
+                    pairs.append((item, holder))
+        return list(wrappers.values())
 
 
 def _is_own(holder: Any) -> bool:
@@ -164,11 +196,10 @@ def _is_own(holder: Any) -> bool:
     return type(holder).__module__.partition(".")[0] in ("jax", "jaxlib", "jaxscope")
 
 
-def _is_jaxs(holder: Any) -> bool:
+def _is_jaxs(holder: Any, owners: Iterable[Any]) -> bool:
     """Whether it is a container that JAX or, unless it is a dict, jaxscope holds."""
     if not isinstance(holder, _CONTAINERS):
         return False
-    owners = [one for one in gc.get_referrers(holder) if not isinstance(one, types.FrameType)]
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
     # A branch of an input holds the user's own container.
@@ -183,13 +214,13 @@ def _place(holder: Any) -> str:
     return f"a {type(holder).__name__}"
 
 
-def _remove(tracer: Any, holder: Any, earlier: Mapping[int, Any]) -> None:
-    """Put back what the holder had in place of the tracer, as far as it is known."""
+def _remove(tracer: Any, holder: Any, earlier: Mapping[int, Any], owner: Any) -> None:
+    """Put back what the holder, the members of `owner` if that is a class, had in place of the
+    tracer, as far as it is known."""
     if isinstance(holder, types.CellType):
         if id(holder) in earlier:
             holder.cell_contents = earlier[id(holder)]
     elif isinstance(holder, dict):
-        owner = next((one for one in gc.get_referrers(holder) if _owns(one, holder)), None)
         known = earlier.get(id(holder if owner is None else owner), {})
         for key in [key for key, value in holder.items() if value is tracer]:
             if owner is not None:  # a class notes the changes of its members
@@ -206,7 +237,7 @@ def _remove(tracer: Any, holder: Any, earlier: Mapping[int, Any]) -> None:
         holder.difference_update({value for value in holder if value is tracer})
 
 
-def _owns(owner: Any, members: dict[str, Any]) -> bool:
+def _owns(owner: Any, members: Any) -> bool:
     """Whether a class has this dict of members."""
     return isinstance(owner, type) and any(one is members for one in gc.get_referents(owner))
 

@@ -292,7 +292,8 @@ def test_a_long_program_begins_with_its_entry_and_ends_with_what_costs_least() -
         + "\n%costly (q: f32[64,64]) -> f32[64,64] {\n  %q = f32[64,64]{1,0} parameter(0)\n"
         "  ROOT %product = f32[64,64]{1,0} dot(%q, %q), lhs_contracting_dims={1}, "
         "rhs_contracting_dims={0}\n}\n\nENTRY %main (a: f32[64,64], x: f32[2]) -> f32[64,64] {\n"
-        "  %a = f32[64,64]{1,0} parameter(0)\n  %x = f32[2]{0} parameter(1)\n" + "".join(calls)
+        "  %a = f32[64,64]{1,0} parameter(0)\n  %x = f32[2]{0} parameter(1)\n"
+        + "".join(calls)
         + "  ROOT %r = f32[64,64]{1,0} fusion(%a), kind=kOutput, calls=%costly\n}\n"
     )
     stage = m.Stage(m.StageKind.OPTIMIZED_HLO, text)
