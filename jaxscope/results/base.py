@@ -69,7 +69,7 @@ class Result(ABC):
         makers = {"text/plain": lambda: self.to_text(width=100), "text/html": self.static_html}
         for kind, make in makers.items():
             try:
-                found[kind] = make()
+                found[kind] = str(make())  # some front ends take no subclass of str
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
                 found.setdefault("text/plain", f"jaxscope could not draw the {self.noun} ({why}).")
