@@ -17,6 +17,7 @@ import pytest
 
 import jaxscope
 from jaxscope import model as m
+from jaxscope.analysis.links.line_figures import figures
 from jaxscope.capture.source import cell_names
 
 X = jnp.arange(6.0).reshape(2, 3)
@@ -55,6 +56,40 @@ def test_a_plain_function() -> None:
     assert isinstance(report.memory, m.Memory)
     assert report.memory.output == 16
     assert [t.label for t in report.timings] == ["first call"]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.grad], ids=["plain", "gradient"])
+def test_another_function_is_compiled_for_the_first_time(wrap: Any) -> None:
+    def first(x: Any) -> Any:
+        return (x**2).sum()
+
+    def second(y: Any) -> Any:
+        return (y**3).sum()
+
+    for function in (first, second):
+        (compiled,) = once(wrap(function), X).compiles
+        assert [str(cause.kind) for cause in compiled.causes] == ["first_call"]
+
+
+def test_products_of_a_backward_pass_are_of_their_line_where_no_other_has_their_size() -> None:
+    w1, w2, w3 = jnp.ones((3, 8)), jnp.ones((8, 16)), jnp.ones((16, 8))
+
+    def loss(w1: Any, w2: Any, w3: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ w1)
+        h = jnp.tanh(h @ w2)
+        return ((h @ w3) ** 2).sum()
+
+    report = once(jax.grad(loss, (0, 1, 2)), w1, w2, w3, X)
+    report.to_json()  # fetches the texts
+    found = figures(report.record.programs[0])
+    lines = [line for line, row in sorted(found.items()) if row.equations]
+    first, second, third = (found[line] for line in lines[-3:])
+    spread = [
+        high - low for low, high in (r.flops_bracket or (0, 0) for r in (first, second, third))
+    ]
+    assert spread[0] == 0
+    # The two others are equally large: which of them a product is of is inferred.
+    assert max(spread[1:]) > 0
 
 
 def test_ints_and_strings_of_a_plain_function_are_static() -> None:

@@ -95,6 +95,9 @@ class Anchor:
     exact: bool = True
     why: str = ""
     """The reason for an approximate match; empty for an exact one."""
+    among: tuple[int, ...] = ()
+    """Of an approximate match, all equations that it can be: products of the same size. Empty where
+    that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

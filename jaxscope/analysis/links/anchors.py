@@ -97,6 +97,7 @@ class _HloAnchors:
         self._received = received
         self._exact: dict[str, tuple[int, ...]] = {}
         self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._among: dict[str, tuple[int, ...]] = {}
         self._contexts: dict[str, dict[TagPath, None]] = {}
         # The instructions that run a computation.
         self._callers: dict[str, list[Instruction]] = {}
@@ -178,8 +179,11 @@ class _HloAnchors:
             if found := flow.mistaken(instruction):
                 del self._exact[instruction.name]
                 self._guess(instruction, found, LENT)
+                self._among[instruction.name] = flow.alike(instruction)
         for name, found in flow.costly(costly).items():
             self._guessed[name] = found, ADDED
+        for instruction in costly:
+            self._among[instruction.name] = flow.alike(instruction)
         for instruction in missing:
             if instruction.name in self._guessed:
                 continue
@@ -246,7 +250,7 @@ class _HloAnchors:
         guess = self._guessed.get(instruction.name) or self._guess_inside(instruction)
         if guess is None:
             return None
-        return Anchor(line, guess[0], False, guess[1])
+        return Anchor(line, guess[0], False, guess[1], self._among.get(instruction.name, ()))
 
     def _guess_inside(self, instruction: Instruction) -> tuple[tuple[int, ...], str] | None:
         """The guesses of what a fusion without any tag holds."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from jaxscope.analysis.cost.counter import CostCounter
 from jaxscope.analysis.hlo import HloModule, Instruction
 from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, is_border
 
@@ -77,6 +78,8 @@ class Received:
         self._flow = Dataflow(module, lambda instruction: instruction.name in tagged)
         self._own = own
         self._order = [instruction.name for instruction in module.instructions()]
+        self._module, self._tagged = module, tagged
+        self._products: dict[float, tuple[int, ...]] | None = None
         self._reach = [self._reached(kept)]
         """Sets before and after each node: first without crossing what was kept, then all."""
 
@@ -103,6 +106,21 @@ class Received:
     def makes(self, opcode: str, equation: int) -> bool:
         """Whether an instruction of that opcode may be made of the equation."""
         return not self._opcodes.get(equation, set()).isdisjoint(MADE_OF.get(opcode, (opcode,)))
+
+    def products(self, flops: float) -> tuple[int, ...]:
+        """The equations of all products with so many FLOPs; none where a product has no tag."""
+        if self._products is None:
+            counter, found = CostCounter(self._module), dict[float, dict[int, None]]()
+            self._products = {}
+            for instruction in self._module.instructions():
+                if instruction.opcode in OWN_TAG:
+                    own = self._tagged.get(instruction.name)
+                    if not own:
+                        return ()
+                    work = counter.of_instruction(instruction).flops
+                    found.setdefault(work, {}).update(dict.fromkeys(own))
+            self._products = {work: tuple(own) for work, own in found.items()}
+        return self._products.get(flops, ())
 
     def between(
         self, feeding: Iterable[str | int], reading: Iterable[str | int], opcode: str = ""
@@ -206,6 +224,15 @@ class Attribution:
             if found:
                 return tuple(found)
         return ()
+
+    def alike(self, instruction: Instruction) -> tuple[int, ...]:
+        """All equations that a product can be of: XLA keeps the work of a product that it reorders.
+
+        None for other instructions, and where it is unknown.
+        """
+        if self._received is None or instruction.opcode not in OWN_TAG:
+            return ()
+        return self._received.products(CostCounter(self._module).of_instruction(instruction).flops)
 
     def mistaken(self, instruction: Instruction) -> tuple[int, ...]:
         """The equations that an instruction with another's tag is of; none where the tag is right.

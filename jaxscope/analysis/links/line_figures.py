@@ -5,9 +5,9 @@ In a program that differentiates, the figures of a line are split by phase: forw
 
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxscope.analysis.cost import ProgramCost, program_cost
 from jaxscope.analysis.hlo import HloModule, Instruction, parse_module, real_instructions, too_long
@@ -251,6 +251,12 @@ def candidates(instruction: Instruction, anchor: Anchor) -> tuple[int, ...]:
     return anchor.equations[:1] if holds else anchor.equations
 
 
+def is_certain(anchor: Anchor, line_of: Callable[[int], Any]) -> bool:
+    """Whether the line is known: by a tag, or since all equations that it can be are on it."""
+    lines = {line_of(e) for e in (*anchor.equations, *anchor.among)}
+    return anchor.exact or (bool(anchor.among) and len(lines) == 1)
+
+
 class _Tally:
     """A quantity of a program by line, as far as the line is known."""
 
@@ -310,7 +316,8 @@ def _tallies(
         anchor = anchors.get(instruction.line)
         if anchor is None:
             return [None], False
-        return [home.get(e) for e in candidates(instruction, anchor)], anchor.exact
+        certain = is_certain(anchor, lines.get)
+        return [home.get(e) for e in candidates(instruction, anchor)], certain
 
     def moving(instruction: Instruction) -> tuple[list[LinePhase | None], bool]:
         """Of a fusion, all that computes inside: its data are those of all these lines."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
-from jaxscope.analysis.links.line_figures import candidates
+from jaxscope.analysis.links.line_figures import candidates, is_certain
 from jaxscope.model import Equation, Phase, Stage
 from jaxscope.model.profile import SourceLine
 
@@ -72,13 +72,14 @@ def possible_lines(
 def _places(
     equations: Iterable[Equation], stage: Stage, module: HloModule, source: int | None
 ) -> Iterator[tuple[str, set[SourceLine | None], bool]]:
-    """Each linked instruction with the lines of its equations, and whether a tag names them."""
+    """Each linked instruction with the lines of its equations, and whether these are certain."""
     lines = lines_of_equations(equations, source)
     for anchor in stage.anchors:
         instruction = module.at_line(anchor.line)
         if instruction is not None and anchor.equations:
             places = {lines.get(equation) for equation in candidates(instruction, anchor)}
-            yield instruction.name, places, anchor.exact
+            certain = is_certain(anchor, lambda e: (place := lines.get(e)) and place[:2])
+            yield instruction.name, places, certain
 
 
 def of_frames(module: HloModule, files: Mapping[str, int], source: int) -> LineOwners:

@@ -156,12 +156,11 @@ def _own_work(request: CompileRequest) -> AbstractContextManager[None]:
 
 def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | None:
     """The cell that the compile log compares with its earlier runs."""
-    if request.programs is None:
+    owner = request.called if request.programs is None else request.programs
+    if owner is None:
         return None
     cell = sources.all()
-    return CellIdentity(
-        request.programs, cell[0].text if cell else "", request.statics, request.called
-    )
+    return CellIdentity(owner, cell[0].text if cell else "", request.statics, request.called)
 
 
 def traced_by_user(stage: Any) -> TracedProgram:

@@ -340,7 +340,9 @@ def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
     mark = "≥" if row.at_least else "" if row.exact else "≈"
     instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
     equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
-    if row.flops_bracket is not None and is_bracketed(row):
+    if row.flops_bracket is not None and row.flops_bracket.low == row.flops_bracket.high:
+        flops = words.short(row.flops)
+    elif row.flops_bracket is not None and is_bracketed(row):
         flops = " … ".join(map(words.short, row.flops_bracket))
     if not phases:
         return equations, instructions, flops

@@ -179,6 +179,11 @@ export interface AnchorJson {
   exact: boolean;
   /** The reason for an approximate match; empty for an exact one. */
   why: string;
+  /**
+   * Of an approximate match, all equations that it can be: products of the same size. Empty where
+   * that is unknown.
+   */
+  among: number[];
 }
 
 export function readAnchor(value: unknown): AnchorJson | undefined {
@@ -191,6 +196,7 @@ export function readAnchor(value: unknown): AnchorJson | undefined {
     equations: list(json.equations, number) ?? [],
     exact: boolean(json.exact) ?? true,
     why: string(json.why) ?? "",
+    among: list(json.among, number) ?? [],
   };
 }
 

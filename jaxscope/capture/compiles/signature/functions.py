@@ -116,7 +116,7 @@ class CellIdentity:
     """The part that the runs of one cell share, and what may change between them."""
 
     owner: Any
-    """One object for all runs."""
+    """One object for all runs: the programs of the cell, or the function that a script called."""
     text: str
     statics: Mapping[str, str]
     """Compile-time constants of the program, by name, as short texts."""
