@@ -93,6 +93,12 @@ def test_an_index_that_points_nowhere_is_named(
         jaxscope.load(path)
 
 
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_display_holds_plain_strings(name: str) -> None:
+    """marimo raises on a subclass of str."""
+    assert {type(text) for text in of(name).bundle(viewer=False).values()} == {str}
+
+
 @pytest.mark.parametrize("schema", ["-1", "0", "true", "1.0", '"1"', "null"])
 def test_a_schema_that_was_never_written_is_refused(schema: str, tmp_path: Path) -> None:
     path = tmp_path / "report.json"

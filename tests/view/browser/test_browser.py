@@ -150,6 +150,31 @@ def test_a_link_of_the_output_lights_up_all_matches_without_a_script(show: Open)
     assert number == len(matches(record.programs[0], stage).stage_lines[7])
 
 
+def test_a_sandboxed_frame_of_another_origin_shows_the_output_and_its_links(
+    browser: Browser,
+) -> None:
+    """As Colab shows an output: without the notebook's page, its origin and a kernel."""
+    frame = '<iframe sandbox="allow-scripts" src="https://output.test/"></iframe>'
+    pages = {"https://notebook.test/": frame, "https://output.test/": static_html(load(), uid="u")}
+    with browser.new_context() as context:
+        context.route(
+            "**/*",
+            lambda route: route.fulfill(
+                content_type="text/html", body=pages.get(route.request.url, "")
+            ),
+        )
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto("https://notebook.test/")
+        inside = page.frames[1]
+        color = "node => getComputedStyle(node).backgroundColor"
+        before = inside.locator("#u-s7").evaluate(color)
+        inside.locator("#u-s7 th a").click()
+        assert inside.locator("#u-s7").evaluate(color) != before
+        assert complaints == []
+
+
 def test_two_outputs_in_one_document_do_not_disturb_each_other(show: Open) -> None:
     page = show(static_html(load(), uid="a") + static_html(load(), uid="b"))
     color = "node => getComputedStyle(node).backgroundColor"
