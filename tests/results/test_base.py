@@ -96,7 +96,7 @@ def test_an_index_that_points_nowhere_is_named(
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_display_holds_plain_strings(name: str) -> None:
     """marimo raises on a subclass of str."""
-    assert {type(text) for text in of(name).bundle(viewer=False).values()} == {str}
+    assert {type(text) for text in of(name)._repr_mimebundle_().values()} == {str}
 
 
 @pytest.mark.parametrize("schema", ["-1", "0", "true", "1.0", '"1"', "null"])
