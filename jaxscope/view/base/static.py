@@ -72,7 +72,7 @@ class HtmlWriter:
     room: Room
     link: Link = unlinked
     page: bool = False
-    """Whether it writes a page, whose tables can be sorted and whose chapters are open."""
+    """Whether it writes a page, whose tables can be sorted."""
 
     def document(self, document: Document, view: View) -> Html:
         """Write the first line, notes and chapters; no chapters if the room has no rows."""
@@ -89,7 +89,7 @@ class HtmlWriter:
         content = self.body(chapter)
         if not (content or chapter.is_bare) or not chapter.title:
             return content
-        if chapter.folded and (not self.page or any(part.copied for part in chapter.parts)):
+        if chapter.folded:
             return details(chapter.title, content)
         return join(tag("h4", chapter.title), content)
 
@@ -142,6 +142,10 @@ class HtmlWriter:
         spread = any(isinstance(cell, Cell) and cell.below for row in table.rows for cell in row)
         most = self.room.rows
         rows = [self._row(n, kept, table, spread) for n in range(min(most, len(table.rows)))]
+        for number, fold in enumerate(table.folds[:most]):
+            made = details("Details", self.table(fold))
+            folded = tag("tr", tag("td", made, colspan=len(kept)), class_="fold")
+            rows[number] = join(rows[number], folded)
         if (rest := len(table.rows) - most) > 0:
             more = f"{words.count(rest, 'more row')} left out here"
             rows.append(tag("tr", tag("td", more, colspan=len(kept))))
@@ -165,7 +169,8 @@ class HtmlWriter:
             name, scope = ("td", "") if cells else ("th", "row")
             value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""
             look = {"scope": scope, "class_": cell.tone, "align": _side(i, table)}
-            cells.append(tag(name, made, **look, data_value=value))
+            hover = cell.hover.replace("\n", "; ")
+            cells.append(tag(name, made, **look, title=hover, data_value=value))
         return tag("tr", *cells, class_="off" if number in table.muted else "")
 
 
