@@ -161,7 +161,7 @@ def test_plots_are_shown_or_say_why_not(notebook: Notebook) -> None:
     ran = bench(notebook, "%jaxbench --plot rounds --plot time np.sin(x) vs np.cos(x)")
     assert ran.error is None
     assert any("application/vnd.plotly.v1+json" in data for data in ran.shown)
-    assert "The time plot was not drawn. There is no sweep" in ran.text
+    assert "The time plot was not drawn. Fewer than two sizes" in ran.text
 
 
 def test_a_setup_runs_for_each_size_and_a_number_on_the_line_is_no_input(

@@ -92,7 +92,7 @@ def _answers(record: ComparisonRecord, folds: bool) -> Iterator[Chapter]:
 def _picture(record: ComparisonRecord) -> Html:
     """Times over the sizes; the rounds where only one size was measured."""
     over = figures.time(record)
-    if any(len(one.x) > 1 for one in over.series):
+    if over.series:
         return svg.figure(over, "Time per call, with its 10th to 90th percentile")
     at = f" at {names.size(sweep.largest(record))}" if len(record.sizes) > 1 else ""
     return svg.figure(figures.rounds(record), f"Rounds{at}, and their median")
@@ -103,7 +103,7 @@ def _more_pictures(record: ComparisonRecord) -> Iterator[Chapter]:
     at = f" at {names.size(sweep.largest(record))}" if len(record.sizes) > 1 else ""
     ratio, calls = figures.ratio(record), figures.break_even(record)
     drawn = [(f"All calls together{at}, including compilation", calls)]
-    if any(len(one.x) > 1 for one in ratio.series):
+    if ratio.series:
         base = names.baseline(record)
         drawn.insert(0, (f"Time over that of {base}: below the line is faster", ratio))
     made = [Part("", picture=svg.figure(one, caption)) for caption, one in drawn]

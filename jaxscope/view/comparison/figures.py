@@ -97,6 +97,7 @@ def _over_sizes(
 ) -> Figure:
     sizes = tuple(sorted({x for one in series for x in one.x}))
     x = FigureAxis(sweep.swept(record), names.number, log=True, ticks=sizes)
+    series = series if len(sizes) > 1 else []
     return Figure(alternative, x, y, tuple(series), marks, level=level, title=answer(record))
 
 
@@ -196,8 +197,8 @@ KINDS: Mapping[str, Callable[[ComparisonRecord], Figure]] = {
     "roofline": roofline,
 }
 _NOTHING = {
-    "time": "There is no sweep: give several sizes, such as --sizes n=2^6..2^12.",
-    "ratio": "There is no sweep, or nothing to compare with: give several sizes.",
+    "time": "Fewer than two sizes were measured. Give several, such as --sizes n=2^6..2^12.",
+    "ratio": "Fewer than two sizes were measured, or there is nothing to compare with.",
     "break_even": "Nothing was compiled, so there is no break-even point.",
     "rounds": "Nothing was measured.",
     "roofline": "No implementation reports FLOPs and bytes; JAX's compiled programs do.",
