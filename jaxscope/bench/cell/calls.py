@@ -35,7 +35,7 @@ _SETUP = (
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCell:
+class CallCell:
     """The sections of such a cell."""
 
     setup: CellSection
@@ -141,7 +141,7 @@ class _Reading:
 
 def function_cell(
     tree: ast.Module, text: str, namespace: Mapping[str, Any], sizes: Sequence[Mapping[str, int]]
-) -> FunctionCell | None:
+) -> CallCell | None:
     """The sections of a cell that defines two functions or more; None where that is uncertain.
 
     `text` begins with an empty line in place of the `%%` line; `sizes` are those of that line.
@@ -174,7 +174,7 @@ def function_cell(
     eager = [one for one in dict.fromkeys(reading.callees) if frameworks.runs_eagerly(one)]
     notes = [f"`{one}` is not under `jax.jit`: it runs as written." for one in eager]
     setup = CellSection(SETUP, "", 1, _kept(text, [*reading.setup, *reading.inner]))
-    return FunctionCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
+    return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
 
 
 def template(tree: ast.Module, text: str) -> str:

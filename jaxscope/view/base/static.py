@@ -31,10 +31,13 @@ CAP = 200_000
 """Most bytes of one display: a notebook with fifty cells stays under 10 MB."""
 
 
-def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> Html:
+def static_html(
+    build: Callable[[Room], Document], *, inline: bool = False, styled: bool = True
+) -> Html:
     """The document as one `<div>` with its style, built with less content where it exceeds the cap.
 
-    Pictures are images; `inline` leaves them SVG, which has tooltips.
+    Pictures are images; `inline` leaves them SVG, which has tooltips. Without `styled` the style
+    sheets are left out.
     """
 
     def drawn(room: Room) -> Html:
@@ -43,7 +46,7 @@ def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> H
         notes = (*document.notes[: room.rows], *([] if room is ROOMS[0] else [short]))
         document = replace(document, notes=notes)
         content = HtmlWriter(room, document.link).document(document, View.HTML)
-        return boxed(document, content if inline else images(content))
+        return boxed(document, content if inline else images(content), styled)
 
     return first_fitting(map(drawn, ROOMS), byte_size, CAP)
 
@@ -53,11 +56,12 @@ def byte_size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def boxed(document: Document, content: Html) -> Html:
+def boxed(document: Document, content: Html, styled: bool = True) -> Html:
     """The content in the `<div>` to which its style sheets apply."""
-    sheet = join(style("report", "static", *document.styles), document.css)
     css = f"jxs report {document.noun}"
-    return tag("div", tag("style", sheet), content, class_=css, id=document.uid)
+    sheet = join(style("report", "static", *document.styles), document.css)
+    sheets = (tag("style", sheet),) if styled else ()
+    return tag("div", *sheets, content, class_=css, id=document.uid)
 
 
 def details(title: str, content: Html, opened: bool = False, css: str = "") -> Html:
