@@ -62,6 +62,7 @@ MODULES = (
             payload_json.PayloadJson,
             payload_json.ReportDataJson,
             payload_json.DiffDataJson,
+            payload_json.ComparisonDataJson,
             payload_json.StageAnswerJson,
             payload_json.ReplyJson,
         ),

@@ -1,4 +1,4 @@
-"""A whole comparison: sizes in random order, at each the rows prepared and measured."""
+"""A whole comparison: the ends of the sizes first, at each the rows prepared and measured."""
 
 from __future__ import annotations
 
@@ -40,6 +40,25 @@ def compare(plan: Plan, signals: Signals | None = None) -> ComparisonRecord:
     return _Measurement(plan, signals or Signals()).record()
 
 
+def order_of(sizes: Sequence[Size], seed: int) -> list[int]:
+    """Indices of the sizes in the order of measuring: both ends, then the middle of each gap.
+
+    Wherever the time limit ends it, the whole range is covered. Neighbors are not measured one
+    after the other, so that a drift of the machine is not taken for an effect of the size.
+    """
+    rising = sorted(range(len(sizes)), key=lambda index: tuple(sizes[index].values()))
+    ends = list(dict.fromkeys([0, len(rising) - 1])) if rising else []
+    random.Random(seed).shuffle(ends)
+    found, gaps = ends, [(0, len(rising) - 1)]
+    while gaps:
+        low, high = gaps.pop(0)
+        if high - low > 1:
+            middle = (low + high) // 2
+            found.append(middle)
+            gaps += [(low, middle), (middle, high)]
+    return [rising[index] for index in found]
+
+
 @dataclass(slots=True)
 class _Measurement:
     plan: Plan
@@ -70,8 +89,7 @@ class _Measurement:
         self.began = self.signals.read()
         sizes = list(plan.sizes or ({},))
         rows: dict[int, list[ComparisonRow]] = {}
-        order = list(range(len(sizes)))
-        random.Random(plan.seed).shuffle(order)
+        order = order_of(sizes, plan.seed)
         with Listener.shared() as listener, Alarm() as alarm:
             for done, index in enumerate(order):
                 if not self.stopped and time.perf_counter() > self._deadline():
@@ -103,6 +121,14 @@ class _Measurement:
             notes=tuple(dict.fromkeys([*plan.notes(), *self.notes])),
             wall_s=time.perf_counter() - self.began_s,
         )
+
+    def _size_deadline(self) -> float:
+        """The end of one size's preparation: half of the rest, for later sizes to have the other.
+
+        One slow compilation would otherwise take the time of all sizes.
+        """
+        now, last = time.perf_counter(), self.sizes_done + 1 >= len(self.plan.sizes)
+        return now + (self._deadline() - now) / (1 if last else 2)
 
     def _import_frameworks(self) -> None:
         """Before the clock starts: the time limit is for measuring, and PyTorch takes seconds."""
@@ -140,7 +166,7 @@ class _Measurement:
                     compile_count=lambda: listener.compile_count,
                     counter=self._counter,
                     stack=stack,
-                    deadline=self._deadline(),
+                    deadline=self._size_deadline(),
                 )
                 self._prepare(planned, setting)
                 readies = [one.ready for one in planned if one.ready is not None]

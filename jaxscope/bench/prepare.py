@@ -86,7 +86,7 @@ class Setting:
     stack: contextlib.ExitStack
     """Holds the implementations' contexts until the size is done."""
     deadline: float = math.inf
-    """Of the whole comparison, on the performance counter."""
+    """Of the preparation at this size, on the performance counter."""
 
     def counted_plan(self) -> Plan:
         """The plan, with functions that count their calls: for calls that no row makes."""
@@ -110,7 +110,7 @@ class Setting:
         return counted
 
     def at_most(self, seconds: float) -> float:
-        """The limit, or the rest of the time of the whole."""
+        """The limit, or the rest of the time of this size."""
         return max(min(seconds, self.deadline - time.perf_counter()), 0.01)
 
 

@@ -38,6 +38,14 @@ _EXAMPLES = """
     # jax: by hand
     jnp.expm1(2 * x) / (jnp.expm1(2 * x) + 2) * w
 
+    %%jaxbench
+    def f(x): ...                          functions, each run as it is written
+    def g(x): ...
+    for n in (64, 1024):                   the sizes
+        x = np.ones(n)
+        f(x)
+        g(x)
+
     %jaxbench np.sort(x) vs jnp.sort(x)    expressions, as they are written
     %jaxbench -o c jax: f(x) vs jax: g(x)  both compiled; the comparison bound to a name
 

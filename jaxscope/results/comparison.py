@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxscope import files
 from jaxscope.analysis.comparison import stats, sweep, table
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from jaxscope.analysis.comparison.regression import Regression
-    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.document import Document, Room
     from jaxscope.view.base.html import Html
 
 Plot = Literal["time", "ratio", "break_even", "rounds", "roofline"]
@@ -149,10 +150,26 @@ class Comparison(Saved):
 
     def static_html(self) -> Html:
         """The comparison as HTML without script, as a saved notebook shows it."""
-        from jaxscope.view.base.document import ROOMS
         from jaxscope.view.base.static import static_html
 
-        return static_html(lambda room: self._document(copies=room is ROOMS[0]))
+        return static_html(self._fitted)
+
+    def _fitted(self, room: Room) -> Document:
+        from jaxscope.view.base.document import ROOMS
+
+        return self._document(copies=room is ROOMS[0])
+
+    def bundle(self) -> dict[str, Any]:
+        """The displays by MIME type, with that of the viewer, whose look a saved notebook keeps."""
+        from jaxscope.frontend.front_end import FrontEnd, front_end
+        from jaxscope.view.bundle.payload import MIME, comparison_payload
+
+        found = super().bundle()
+        if front_end() is FrontEnd.JUPYTER:
+            # Without it the HTML shows the same.
+            with contextlib.suppress(Exception):
+                found[MIME] = comparison_payload(self.summary(), self._fitted)
+        return found
 
     def plot(self, kind: Plot = "time") -> go.Figure:
         """A plotly figure: `time`, `ratio`, `break_even`, `rounds` or `roofline`. Needs plotly.

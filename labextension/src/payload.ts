@@ -6,6 +6,7 @@ import {
   type DiffDataJson,
   type PayloadJson,
   type ReportDataJson,
+  readComparisonData,
   readDiffData,
   readPayload,
   readRecord,
@@ -19,7 +20,8 @@ export class UnreadablePayload extends Error {}
 
 export type Loaded =
   | { kind: "report"; payload: PayloadJson; data: ReportDataJson; notes: string[] }
-  | { kind: "diff"; payload: PayloadJson; diff: DiffDataJson; notes: string[] };
+  | { kind: "diff"; payload: PayloadJson; diff: DiffDataJson; notes: string[] }
+  | { kind: "comparison"; payload: PayloadJson; markup: string; notes: string[] };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -43,6 +45,11 @@ export async function loadPayload(value: unknown, viewer = VERSION): Promise<Loa
     const diff = readDiffData(data);
     if (!diff) throw damaged("the comparison is incomplete");
     return { kind: "diff", payload, diff, notes };
+  }
+  if (payload.kind === "comparison") {
+    const found = readComparisonData(data);
+    if (!found?.markup) throw damaged("the comparison is missing");
+    return { kind: "comparison", payload, markup: found.markup, notes };
   }
   return { kind: "report", payload, data: reportOf(data), notes };
 }

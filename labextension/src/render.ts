@@ -7,6 +7,7 @@ import { loadPayload } from "./payload";
 import type { DiffDataJson } from "./schema/report";
 import { tablist } from "./tablist";
 import { themeSwitch } from "./theme";
+import { comparisonNode } from "./views/comparison";
 import { diffParts } from "./views/diff";
 import { IrView } from "./views/ir";
 import { tabView } from "./views/tab";
@@ -51,6 +52,10 @@ class Report implements Rendered {
       if (this.gone) return;
       if (found.kind === "diff") {
         this.drawDiff(found.diff, found.notes);
+        return;
+      }
+      if (found.kind === "comparison") {
+        this.root.replaceChildren(comparisonNode(found.markup, found.notes));
         return;
       }
       const model = new ReportModel(found.payload, found.data, this.host);

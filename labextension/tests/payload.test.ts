@@ -47,6 +47,13 @@ test("a payload is unpacked, and each program has its figures", async () => {
   expect(read.notes).toEqual([]);
 });
 
+test("a comparison of implementations is markup, and incomplete without it", async () => {
+  const kind = "comparison";
+  const read = await loadPayload(payload({ kind, data: packed({ markup: "<p>1</p>" }) }));
+  expect(read.kind === "comparison" && read.markup).toBe("<p>1</p>");
+  expect(await refusal(payload({ kind, data: packed({}) }))).toMatch(/the comparison is missing/);
+});
+
 test("the version of the viewer is that of the Python package", () => {
   const python = readFileSync(new URL("../../jaxscope/version.py", import.meta.url), "utf-8");
   expect(python).toContain(`__version__ = "${VERSION}"`);

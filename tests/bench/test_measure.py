@@ -19,7 +19,8 @@ from jaxscope.analysis.comparison import stats
 from jaxscope.bench import Entry, Implementation, Limits, Plan, PlanError
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.frameworks.implementation import Task
-from jaxscope.bench.measure import compare
+from jaxscope.bench.measure import compare, order_of
+from jaxscope.bench.prepare import get_ready
 from jaxscope.bench.rounds.rounds import run_rounds
 from jaxscope.bench.rows import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
@@ -407,7 +408,7 @@ def test_the_total_time_limit_leaves_later_sizes_out_and_says_so():
     assert [len(r.samples) for r in record.rows] == [0, 0, 0]
 
 
-def test_sizes_are_measured_in_random_order_and_reported_in_their_own():
+def test_both_ends_are_measured_first_and_sizes_reported_in_their_own_order():
     order = []
 
     def made(size):
@@ -417,8 +418,10 @@ def test_sizes_are_measured_in_random_order_and_reported_in_their_own():
     sizes = tuple({"n": n} for n in (1, 2, 3, 4, 5, 6))
     given = Plan((Entry("numpy", "numpy", np.sum),), made, sizes=sizes, limits=FEW, columns=False)
     record = compare(given, FastSignals())
-    assert sorted(order) == [1, 2, 3, 4, 5, 6]
-    assert order != sorted(order)
+    assert sorted(order[:2]) == [1, 6]
+    assert order[2:] == [3, 2, 4, 5]
+    assert order_of([{"n": 8}, {"n": 2}, {"n": 4}], seed=0)[2] == 2
+    assert (order_of([{}], 0), order_of([{"n": 1}, {"n": 2}], 0) in ([0, 1], [1, 0])) == ([0], True)
     assert [dict(size)["n"] for size in record.sizes] == [1, 2, 3, 4, 5, 6]
 
 
@@ -649,6 +652,20 @@ def test_each_size_has_its_share_of_the_time(monkeypatch):
     first, second = seconds
     assert 400 < first <= 500
     assert 800 < second < 1000
+
+
+def test_slow_compilations_leave_half_of_the_time_for_the_next_size(monkeypatch):
+    left = []
+
+    def noting(entry, implementation, row, setting):
+        left.append(setting.deadline - time.perf_counter())
+        return get_ready(entry, implementation, row, setting)
+
+    monkeypatch.setattr("jaxscope.bench.measure.get_ready", noting)
+    limits = Limits(min_rounds=8, max_rounds=8, total_s=1000, seconds=1e9)
+    sizes = ({"n": 1}, {"n": 2}, {"n": 3})
+    measured(("numpy", "numpy", np.sum), limits=limits, sizes=sizes)
+    assert [round(one, -2) for one in left] == [500, 500, 1000]
 
 
 def test_code_that_failed_is_no_reference():

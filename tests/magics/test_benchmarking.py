@@ -101,7 +101,7 @@ def test_one_source_runs_on_every_namespace_and_size(notebook: Notebook) -> None
     assert [r.dtype for r in made.rows] == ["float32"] * 4
     assert all(r.agrees for r in made.rows)
     assert "Time per call at n = 16" in ran.text
-    assert made.summary() in " ".join(ran.text.split())
+    assert made.summary().partition(";")[0] in " ".join(ran.text.split())
 
 
 def test_sections_run_what_they_say_and_arrays_of_the_namespace_are_inputs(
@@ -161,7 +161,7 @@ def test_plots_are_shown_or_say_why_not(notebook: Notebook) -> None:
     ran = bench(notebook, "%jaxbench --plot rounds --plot time np.sin(x) vs np.cos(x)")
     assert ran.error is None
     assert any("application/vnd.plotly.v1+json" in data for data in ran.shown)
-    assert "The time plot was not drawn. There is no sweep" in ran.text
+    assert "The time plot was not drawn. Fewer than two sizes" in ran.text
 
 
 def test_a_setup_runs_for_each_size_and_a_number_on_the_line_is_no_input(
@@ -470,7 +470,7 @@ def test_an_interrupt_keeps_what_was_measured(notebook: Notebook) -> None:
     assert made.record.stopped.startswith("interrupted")
     assert any(r.measured for r in made.rows)
     assert any(not r.measured for r in made.rows)
-    assert "the run ended early" in " ".join(ran.text.split())
+    assert "Interrupted at n = " in ran.text
 
 
 def test_a_result_that_is_no_number_is_a_row_that_says_so(notebook: Notebook) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +24,10 @@ from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.compare import measured
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.plan import Plan
+from jaxscope.frontend.front_end import FrontEnd
 from jaxscope.model import SchemaError
 from jaxscope.model.comparison import RatioVerdict
+from jaxscope.view.bundle.payload import MIME
 from tests.results.comparisons import closely, few_rounds, pair, sweep_of
 
 X = np.linspace(0, 1, 64, dtype=np.float32)
@@ -74,10 +78,22 @@ def test_exports_agree_with_each_other(tmp_path: Path):
     assert frame["ratio"][1] == c.ratio("jax", n=10).estimate
     assert len(c.to_csv(tmp_path / "c.csv").splitlines()) == 5
     assert (tmp_path / "c.csv").read_text() == c.to_csv()
-    assert c.summary() in c.to_markdown()
-    assert c.summary() in c.to_html(tmp_path / "c.html").read_text()
+    assert c.summary().partition(";")[0] in c.to_markdown()
+    assert c.summary().partition(";")[0] in c.to_html(tmp_path / "c.html").read_text()
     assert repr(c) == f"<jaxscope.Comparison: {c.summary()}>"
     assert set(c._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+def test_jupyter_gets_the_comparison_for_the_viewer_too(monkeypatch: pytest.MonkeyPatch):
+    c = Comparison(sweep_of(10, 1000))
+    assert MIME not in c.bundle()
+    monkeypatch.setattr("jaxscope.frontend.front_end.front_end", lambda: FrontEnd.JUPYTER)
+    found = c.bundle()[MIME]
+    assert (found["kind"], found["summary"]) == ("comparison", c.summary())
+    markup = json.loads(gzip.decompress(base64.b64decode(found["data"])))["markup"]
+    assert markup.startswith('<div class="jxs report comparison"><p class="first">')
+    assert "<svg" in markup
+    assert "<style" not in markup
 
 
 @pytest.mark.parametrize("name", ["c.json", "c.json.gz"])

@@ -10,6 +10,7 @@ from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.inputs import MAKERS, BenchRequest, check, estimated_bytes, makers, value
+from jaxscope.bench.cell.timed_code import usual
 from jaxscope.capture.devices import memory
 
 
@@ -53,7 +54,7 @@ class CellNamespace:
             return self._names
         # Release the arrays of the last size before those of the next one are created.
         self._size, self._names = None, {}
-        names = dict(self._namespace)
+        names = {**usual(self.reads if self._setup else (), self._namespace), **self._namespace}
         names |= size
         # A size that the user calls `normal` takes precedence over the maker.
         known = {**makers(self._request.seed), **names}

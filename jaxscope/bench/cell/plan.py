@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from jaxscope import words
 from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.c_code import COptions, c_function
+from jaxscope.bench.cell.calls import function_cell, template
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.namespace import CellNamespace
@@ -85,8 +86,9 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
 
     Raises CellError and SyntaxError with the line of the cell, and the exceptions of its set-up.
     """
-    request, file = source.request, source.file
-    setup, timed = _read(source)
+    file = source.file
+    setup, timed, sizes, remarks = _read(source)
+    request = dataclasses.replace(source.request, sizes=sizes)
     namespace = CellNamespace(
         source.namespace,
         request,
@@ -100,7 +102,7 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
     for one in timed:
         if not one.in_c and one.section not in codes:
             given = (*arrays, SHARED) if one.shared else arrays
-            codes[one.section] = timed_code(one.section, given, file)
+            codes[one.section] = _timed_code(one.section, given, file)
     read = {name for code in codes.values() for name in code.reads}
     read_in_c = {
         word for one in timed if one.in_c for word in re.findall(r"[A-Za-z_]\w*", one.section.text)
@@ -131,7 +133,7 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
         return Entry(one.label, one.implementation, text, options=options)
 
     shared = [code.reads for section, code in codes.items() if section.name == SHARED]
-    remarks = (*_constants(read - set(inputs), outline), *_without_xp(shared, outline))
+    remarks = (*remarks, *_constants(read - set(inputs), outline), *_without_xp(shared, outline))
     kept = {*read, *read_in_c, *namespace.reads, *inputs}
     plan = CellPlan(
         tuple([entry(one) for one in timed]),
@@ -142,20 +144,45 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
         notes=lambda: (*namespace.casting.notes, *remarks),
         source=dataclasses.replace(
             source,
+            request=request,
             namespace={name: value for name, value in source.namespace.items() if name in kept},
         ),
     )
     return requested(plan, request, inputs, "--")
 
 
-def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed]]:
-    """The sections of the set-up, and the timed ones in the order of `--vs`, else of the cell."""
+def _timed_code(section: CellSection, inputs: Collection[str], file: str) -> TimedCode:
+    """The code of a section; where a cell without sections cannot be read, the error has them."""
+    try:
+        return timed_code(section, inputs, file)
+    except CellError as error:
+        lines = template(parse(section, file), section.text) if section.line == 1 else ""
+        if not lines:
+            raise
+        text = f"{error}\nOr write its calls as sections, and sizes as `--sizes n=16,64`:\n{lines}"
+        raise CellError(text, error.line) from None
+
+
+_Sizes = tuple[Mapping[str, int], ...]
+
+
+def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed], _Sizes, tuple[str, ...]]:
+    """The sections of the set-up, the timed ones in the order of `--vs`, else of the cell, the
+    sizes, and notes on the code."""
+    sizes = source.request.sizes
     if not isinstance(source.code, str):
-        return [], [
+        timed = [
             _Timed(label, implementation, CellSection(implementation, label, 1, text))
             for implementation, label, text in source.code
         ]
+        return [], timed, sizes, ()
     found = sections(source.code, source.known)
+    if not source.request.vs and [(one.name, one.line) for one in found] == [(SHARED, 1)]:
+        tree = parse(found[0], source.file)
+        cell = function_cell(tree, found[0].text, source.namespace, sizes)
+        if cell is not None:
+            timed = [_Timed(label, one.name, one) for label, one in cell.timed]
+            return [cell.setup], timed, cell.sizes or sizes, cell.notes
     setup = [one for one in found if one.name == SETUP]
     shared = next((one for one in found if one.name == SHARED), None)
     own: dict[str, list[CellSection]] = {}
@@ -179,7 +206,7 @@ def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed]]:
             raise CellError("C cannot run the shared source. Give it a section `# c` of its own.")
         else:
             timed.append(_Timed(name, name, shared))
-    return setup, timed
+    return setup, timed, sizes, ()
 
 
 def requested(plan: P, request: BenchRequest, inputs: Sequence[str], dashes: str = "") -> P:

@@ -65,13 +65,19 @@ class TimedFunction:
     def bind(self, names: Mapping[str, Any]) -> None:
         """Give the function these global names, and run its imports and definitions again."""
         self._globals.clear()
-        for name in self._reads:
-            if name in USUAL and name not in names:
-                # Where it is not installed, the section's own NameError says so.
-                with contextlib.suppress(ImportError):
-                    self._globals[name] = importlib.import_module(USUAL[name])
-        self._globals.update(names)
+        self._globals.update({**usual(self._reads, names), **names})
         exec(self._once, self._globals)
+
+
+def usual(reads: Collection[str], names: Collection[str]) -> dict[str, Any]:
+    """The modules of customary names that code reads and `names` lacks."""
+    found: dict[str, Any] = {}
+    for name in reads:
+        if name in USUAL and name not in names:
+            # Where it is not installed, the code's own NameError says so.
+            with contextlib.suppress(ImportError):
+                found[name] = importlib.import_module(USUAL[name])
+    return found
 
 
 def describe_error(error: BaseException) -> str:

@@ -128,7 +128,7 @@ class Chapter:
     views: View = View.ALL
     _: KW_ONLY
     folded: bool = False
-    """Whether a notebook shows it collapsed."""
+    """Whether HTML shows it collapsed."""
     grid: bool = False
     """Whether its parts are placed side by side where there is room."""
 

@@ -11,6 +11,8 @@ from jaxscope import words
 
 COLORS = ("#7c78f0", "#d08a2e", "#1f9e91", "#d9538c", "#7a9f2f", "#2f93cf", "#a566e0", "#8c857c")
 """Colors of series, by index. Contrast of at least 3 with white and with #111."""
+DASHES = ("solid", "dash", "dot", "dashdot")
+"""Dashes of lines, by index, as plotly names them."""
 INK = "#797d86"
 """Color of text: contrast of 4 with white and with black."""
 GRAY, GRID = "#868d99", "rgba(134,141,153,.28)"
@@ -74,6 +76,8 @@ class FigureSeries:
     color: int | None = 0
     """Index into COLORS; None is the color of text."""
     _: KW_ONLY
+    dash: int = 0
+    """Index into DASHES, for lines of one color."""
     low: tuple[float, ...] = ()
     """The ends of the band around the points."""
     high: tuple[float, ...] = ()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.analysis.profile.stacks import Node
 from jaxscope.view.base.figure import (
     COLORS,
+    DASHES,
     GRAY,
     GRID,
     INK,
@@ -196,7 +197,7 @@ def _traces(figure: Figure, series: FigureSeries, number: int) -> Iterator[Any]:
     match series.form:
         case SeriesForm.LINE | SeriesForm.CURVE:
             mode = "lines+markers" if series.form is SeriesForm.LINE else "lines"
-            line = {"color": color}
+            line = {"color": color, "dash": DASHES[series.dash % len(DASHES)]}
             yield go.Scatter(x=x, y=y, name=name, legendgroup=name, mode=mode, line=line, **hover)
         case SeriesForm.DOTS:
             shares = series.shares or (0.02,) * len(x)

@@ -31,10 +31,13 @@ CAP = 200_000
 """Most bytes of one display: a notebook with fifty cells stays under 10 MB."""
 
 
-def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> Html:
+def static_html(
+    build: Callable[[Room], Document], *, inline: bool = False, styled: bool = True
+) -> Html:
     """The document as one `<div>` with its style, built with less content where it exceeds the cap.
 
-    Pictures are images; `inline` leaves them SVG, which has tooltips.
+    Pictures are images; `inline` leaves them SVG, which has tooltips. Without `styled` the style
+    sheets are left out.
     """
 
     def drawn(room: Room) -> Html:
@@ -43,7 +46,7 @@ def static_html(build: Callable[[Room], Document], *, inline: bool = False) -> H
         notes = (*document.notes[: room.rows], *([] if room is ROOMS[0] else [short]))
         document = replace(document, notes=notes)
         content = HtmlWriter(room, document.link).document(document, View.HTML)
-        return boxed(document, content if inline else images(content))
+        return boxed(document, content if inline else images(content), styled)
 
     return first_fitting(map(drawn, ROOMS), byte_size, CAP)
 
@@ -53,11 +56,12 @@ def byte_size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def boxed(document: Document, content: Html) -> Html:
+def boxed(document: Document, content: Html, styled: bool = True) -> Html:
     """The content in the `<div>` to which its style sheets apply."""
-    sheet = join(style("report", "static", *document.styles), document.css)
     css = f"jxs report {document.noun}"
-    return tag("div", tag("style", sheet), content, class_=css, id=document.uid)
+    sheet = join(style("report", "static", *document.styles), document.css)
+    sheets = (tag("style", sheet),) if styled else ()
+    return tag("div", *sheets, content, class_=css, id=document.uid)
 
 
 def details(title: str, content: Html, opened: bool = False, css: str = "") -> Html:
@@ -72,7 +76,7 @@ class HtmlWriter:
     room: Room
     link: Link = unlinked
     page: bool = False
-    """Whether it writes a page, whose tables can be sorted and whose chapters are open."""
+    """Whether it writes a page, whose tables can be sorted."""
 
     def document(self, document: Document, view: View) -> Html:
         """Write the first line, notes and chapters; no chapters if the room has no rows."""
@@ -89,7 +93,7 @@ class HtmlWriter:
         content = self.body(chapter)
         if not (content or chapter.is_bare) or not chapter.title:
             return content
-        if chapter.folded and (not self.page or any(part.copied for part in chapter.parts)):
+        if chapter.folded:
             return details(chapter.title, content)
         return join(tag("h4", chapter.title), content)
 
@@ -142,6 +146,10 @@ class HtmlWriter:
         spread = any(isinstance(cell, Cell) and cell.below for row in table.rows for cell in row)
         most = self.room.rows
         rows = [self._row(n, kept, table, spread) for n in range(min(most, len(table.rows)))]
+        for number, fold in enumerate(table.folds[:most]):
+            made = details("Details", self.table(fold))
+            folded = tag("tr", tag("td", made, colspan=len(kept)), class_="fold")
+            rows[number] = join(rows[number], folded)
         if (rest := len(table.rows) - most) > 0:
             more = f"{words.count(rest, 'more row')} left out here"
             rows.append(tag("tr", tag("td", more, colspan=len(kept))))
@@ -165,7 +173,8 @@ class HtmlWriter:
             name, scope = ("td", "") if cells else ("th", "row")
             value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""
             look = {"scope": scope, "class_": cell.tone, "align": _side(i, table)}
-            cells.append(tag(name, made, **look, data_value=value))
+            hover = cell.hover.replace("\n", "; ")
+            cells.append(tag(name, made, **look, title=hover, data_value=value))
         return tag("tr", *cells, class_="off" if number in table.muted else "")
 
 

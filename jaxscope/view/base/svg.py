@@ -14,9 +14,9 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 
-from jaxscope import words
 from jaxscope.view.base.figure import (
     COLORS,
+    DASHES,
     GRAY,
     GRID,
     INK,
@@ -37,6 +37,8 @@ _BESIDE = 70
 _LETTER = 6.0
 """Approximate width of a letter at the style sheet's 11 px."""
 _LINE = 14
+_MARK = 13
+"""Height of the text of a mark, above the plot."""
 """Least distance of two labels."""
 _DOT, _MOST_DOTS = 4.0, 250
 _NAMED = 3
@@ -48,6 +50,7 @@ _STYLE = (
     f".axis{{stroke:{GRID}}}.level{{stroke:{GRAY};stroke-width:1.2;stroke-dasharray:1 3}}"
     f".mark{{stroke:{INK};stroke-dasharray:4 3}}.median{{stroke:{INK};stroke-width:2}}"
     ".line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}"
+    ".h1{stroke-dasharray:7 4}.h2{stroke-dasharray:2 3}.h3{stroke-dasharray:7 3 2 3}"
     ".dots{stroke:currentColor;stroke-width:4;stroke-linecap:round;stroke-opacity:.6}"
     ".band{fill-opacity:.18}"
 )
@@ -119,6 +122,7 @@ def svg(figure: Figure) -> Html:
     values += [] if figure.level is None else [figure.level]
     values += [0.0] if any(s.form is SeriesForm.AREA for s in shown) else []
     least, most = ends(values)
+    top = _TOP + _MARK * len(figure.marks)
     rungs = () if names else figure.y.ticks or ticks(least, most, figure.y.log)
     widest = max((len(figure.y.text(value)) for value in rungs), default=0)
     left = _gutter(names) if names else max(_LEFT, _LETTER * widest + _EDGE)
@@ -137,13 +141,13 @@ def svg(figure: Figure) -> Html:
         y = _scale(-0.5, len(names) - 0.5, _TOP / 2, bottom, log=False)
         parts += [_strip(s, x, y, step, left, right) for s in shown]
     else:
-        y = _scale(least, most, bottom, _TOP, log=figure.y.log)
+        y = _scale(least, most, bottom, top, log=figure.y.log)
         for value in rungs:
             parts.append(_rule("axis", y(value), left, right))
             parts.append(_text(figure.y.text(value), left - 6, y(value) + 4, "end"))
         if figure.level is not None:
             parts.append(_rule("level", y(figure.level), left, right))
-        parts += [_mark(n, x(m.at), m.text, left, bottom) for n, m in enumerate(figure.marks)]
+        parts += _marks(figure, x, left, bottom)
         parts += [_series(s, x, y, bottom) for s in shown]
         parts += _names(lines, y, right, bottom)
         parts += _labels([s for s in shown if s.form is SeriesForm.DOTS], x, y, figure.width)
@@ -210,12 +214,21 @@ def _across(
     return join(*made)
 
 
-def _mark(number: int, at: float, said: str, left: float, bottom: float) -> Html:
-    """A vertical line with its text on the roomier side."""
-    late = at > left + _LETTER * len(said) + 10
-    place = _TOP + 10 + 13 * number
-    words = _text(said, at + (-5 if late else 5), place, "end" if late else "start", "strong")
-    return join(_rule("mark", at, _TOP, bottom, down=True), words)
+def _marks(figure: Figure, x: _Scale, left: float, bottom: float) -> list[Html]:
+    """Vertical lines, each from its text above the plot, where no curve runs through it.
+
+    The texts are left of their lines if all fit there, else right: the line of the lowest text is
+    the one that would run through the others.
+    """
+    marks = sorted(figure.marks, key=lambda mark: mark.at)
+    late = all(x(mark.at) > left + _LETTER * len(mark.text) + 10 for mark in marks)
+    made: list[Html] = []
+    for row, mark in enumerate(reversed(marks) if late else marks):
+        at, place, length = x(mark.at), _TOP + _MARK * row, _LETTER * len(mark.text)
+        place_x = at if late else min(at, max(figure.width - length, 0.0))
+        made.append(_rule("mark", at, place + _MARK - 1, bottom, down=True))
+        made.append(_text(mark.text, place_x, place + 9, "end" if late else "start", "strong"))
+    return made
 
 
 def _points(points: Sequence[_Point]) -> str:
@@ -236,7 +249,8 @@ def _series(series: FigureSeries, x: _Scale, y: _Scale, bottom: float) -> Html:
         band = _points([(x(a), y(b)) for a, b in edge])
         parts.append(tag("polygon", class_=f"{css} band", points=band))
     if series.form in (SeriesForm.LINE, SeriesForm.CURVE):
-        parts.append(tag("polyline", class_=f"{css} line", points=_points(path)))
+        dash = f" h{series.dash % len(DASHES)}" if series.dash else ""
+        parts.append(tag("polyline", class_=f"{css} line{dash}", points=_points(path)))
     if series.form is SeriesForm.AREA:
         steps = [p for (a, b), (c, _) in itertools.pairwise(path) for p in ((a, b), (c, b))]
         corners = [(path[0][0], bottom), *steps, path[-1], (path[-1][0], bottom)]
@@ -247,7 +261,7 @@ def _series(series: FigureSeries, x: _Scale, y: _Scale, bottom: float) -> Html:
         for (a, b), share, words in zip(path, shares, texts, strict=True):
             size, opacity = 2.6 + 9 * math.sqrt(share), 0.75 if share else None
             dot = tag("circle", class_=css, cx=a, cy=b, r=size, fill_opacity=opacity)
-            if series.form is SeriesForm.DOTS:
+            if words:
                 dot = tag("g", tag("title", words.replace("\n", ", ")), dot)
             parts.append(dot)
     return join(*parts)
@@ -291,9 +305,12 @@ def _names(lines: Sequence[FigureSeries], y: _Scale, right: float, bottom: float
     places: list[float] = []
     for at, _ in wanted:
         places.append(max(at, places[-1] + _LINE) if places else at)
-    overflow = max(0.0, places[-1] - (bottom + 6)) if places else 0.0
+    below = bottom + 6
+    for number in reversed(range(len(places))):
+        places[number] = min(places[number], below)
+        below = places[number] - _LINE
     return [
-        _text(brief(lines[i].name), right + 8, at - overflow + 4, css=_css(lines[i]))
+        _text(brief(lines[i].name), right + 8, at + 4, css=_css(lines[i]))
         for at, (_, i) in zip(places, wanted, strict=True)
     ]
 
@@ -310,41 +327,3 @@ def _labels(dots: Sequence[FigureSeries], x: _Scale, y: _Scale, width: float) ->
                 side = -15 if late else 15
                 made.append(_text(brief(name), x(a) + side, y(b) + 4, "end" if late else "start"))
     return made
-
-
-def shares(parts: Sequence[tuple[str, float]], text: Callable[[float], str]) -> Html:
-    """A bar of the parts of a whole, with a legend of their shares."""
-    total = math.fsum(value for _, value in parts)
-    if not total:
-        return NOTHING
-    legend = [
-        tag("li", f"{name} {text(value)} · {words.percent(value / total)}", class_=f"p{number}")
-        for number, (name, value) in enumerate(parts, 1)
-    ]
-    bar = _stacked(parts, text, (640, 14), total, preserveAspectRatio="none")
-    return join(bar, tag("ul", *legend, class_="legend"))
-
-
-def small_bar(
-    parts: Sequence[tuple[str, float]], text: Callable[[float], str], whole: float
-) -> Html:
-    """The parts as a bar for a table cell; `whole` is its full length."""
-    return _stacked(parts, text, (90, 9), whole, width=90, height=9)
-
-
-def _stacked(
-    parts: Sequence[tuple[str, float]],
-    text: Callable[[float], str],
-    size: tuple[int, int],
-    whole: float,
-    **attributes: str | int,
-) -> Html:
-    start, shapes = 0.0, list[Html]()
-    for number, (_, value) in enumerate(parts, 1):
-        length = value / whole * size[0] if whole else 0.0
-        shapes.append(tag("rect", class_=f"p{number}", x=start, y=0, width=length, height=size[1]))
-        start += length
-    label = ", ".join(f"{name} {text(value)}" for name, value in parts)
-    box = f"0 0 {size[0]} {size[1]}"
-    named = {"class_": "stack", "role": "img", "aria_label": label}
-    return tag("svg", tag("title", label), *shapes, viewBox=box, **named, **attributes)

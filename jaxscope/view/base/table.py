@@ -34,7 +34,7 @@ class Below:
 class Cell(str):
     """The text of a cell, with extras that only some formats show."""
 
-    __slots__ = ("below", "picture", "place", "tone", "value")
+    __slots__ = ("below", "hover", "picture", "place", "tone", "value")
 
     tone: Tone
     value: float | None
@@ -44,6 +44,8 @@ class Cell(str):
     """A picture beside the text, in HTML."""
     place: Place
     """The target of its link, where the format has links."""
+    hover: str
+    """Its tooltip, in HTML."""
 
     def __new__(
         cls,
@@ -54,10 +56,11 @@ class Cell(str):
         below: tuple[Below, ...] = (),
         picture: Html = NOTHING,
         place: Place = None,
+        hover: str = "",
     ) -> Cell:
         made = super().__new__(cls, text)
         made.tone, made.value, made.below = tone, value, below
-        made.picture, made.place = picture, place
+        made.picture, made.place, made.hover = picture, place, hover
         return made
 
 
@@ -73,6 +76,8 @@ class Table:
     """Rows shown in gray: nothing was measured."""
     css: str = ""
     """Its class in HTML."""
+    folds: tuple[Table, ...] = ()
+    """The details of each row, which HTML shows collapsed beneath it."""
 
     @classmethod
     def of(cls, rows: Iterable[_Row], *columns: Column[_Row], css: str = "") -> Table:

@@ -10,14 +10,15 @@ import base64
 import dataclasses
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxscope import words
 from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
-from jaxscope.view.base.document import SEPARATOR, Room, first_fitting
+from jaxscope.view.base.document import SEPARATOR, Document, Room, first_fitting
+from jaxscope.view.base.static import static_html
 from jaxscope.view.bundle import figures
 from jaxscope.view.bundle.tabs import findings, tabs
 from jaxscope.view.report.summary import first_parts, program_parts, titles
@@ -193,6 +194,12 @@ def wrapped(summary: str, report_id: str, data: str) -> Json:
         "summary": _cut(summary),
         "data": data,
     }
+
+
+def comparison_payload(summary: str, build: Callable[[Room], Document]) -> Json:
+    """A comparison of implementations: its HTML with SVG; the viewer has the style sheets."""
+    markup = static_html(build, inline=True, styled=False)
+    return wrapped(summary, "", pack({"markup": markup})) | {"kind": "comparison"}
 
 
 def _cut(line: str) -> str:

@@ -27,8 +27,8 @@ class PayloadJson(TypedDict):
     summary: str
     """The first line, shown before anything is unpacked."""
     data: str
-    """JSON of `ReportDataJson`, or of `DiffDataJson` where the kind is `diff`: gzip, base64."""
-    kind: NotRequired[Literal["diff"]]
+    """JSON of `ReportDataJson`, or of the data of another kind: gzip, base64."""
+    kind: NotRequired[Literal["diff", "comparison"]]
     """Absent for a report."""
 
 
@@ -183,6 +183,13 @@ class InstructionFiguresJson(TypedDict):
     """Per call, of a profiled program."""
     share: NotRequired[float]
     """Of the call, of a profiled program."""
+
+
+class ComparisonDataJson(TypedDict):
+    """The packed part of a comparison of implementations."""
+
+    markup: str
+    """All of it, as the classes of the documents' style sheets expect it."""
 
 
 class DiffDataJson(TypedDict):

@@ -6,7 +6,7 @@ import math
 import statistics
 
 from jaxscope import words
-from jaxscope.analysis.comparison import names, sweep, validity
+from jaxscope.analysis.comparison import names, stats, sweep, validity
 from jaxscope.analysis.comparison.sweep import Contender, Size
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Ratio, RatioVerdict
 
@@ -16,6 +16,12 @@ _FOLDED = "J102"
 
 def answer(record: ComparisonRecord) -> str:
     """The answer to the benchmark's question in one sentence, without a full stop."""
+    early = "the run ended early" if record.stopped and any(r.measured for r in record.rows) else ""
+    return "; ".join(part for part in (headline(record), beside(record), early) if part)
+
+
+def headline(record: ComparisonRecord) -> str:
+    """The winner at the largest size, its factor, and why that factor may be unfair."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
         # The reason for ending early has a line of its own, and is not repeated for each row.
@@ -30,11 +36,22 @@ def answer(record: ComparisonRecord) -> str:
     if not sizes:
         return _not_together(record, subject)
     last, ratio = sizes[-1]
-    unfit = _unfit(record, subject, last, with_device)
-    parts = [*_jax_failed(record), _pair(record, subject, last, ratio, with_device, whole=True)]
-    parts += _buts(record, subject, last)
-    first, early = sizes[0]
-    parts += unfit
+    winner = _winner(record, last, subject, with_device)
+    pair = _pair(record, subject, last, ratio, with_device, whole=True, located=not winner)
+    parts = [*winner, pair, *_buts(record, subject, last), *_jax_failed(record)]
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}" if text.startswith("whether") else text
+
+
+def beside(record: ComparisonRecord) -> str:
+    """The other sizes, crossovers, and rows without a verdict; empty where there are none."""
+    subject = _subject(record)
+    sizes = _compared(record, subject) if subject is not None else []
+    if subject is None or not sizes:
+        return ""
+    with_device = sweep.several_devices(record)
+    (first, early), (last, ratio) = sizes[0], sizes[-1]
+    parts = _unfit(record, subject, last, with_device)
     if first != last and early.verdict is not ratio.verdict:
         parts.append(_pair(record, subject, first, early, with_device, whole=False))
     name = sweep.swept(record)
@@ -43,11 +60,7 @@ def answer(record: ComparisonRecord) -> str:
         f"crossover near {name} = {names.number(float(f'{one.at:.2g}'))}"
         for one in sweep.crossovers(record, subject)[-1:]
     ]
-    parts += _winner(record, last, subject, with_device)
-    if record.stopped:
-        parts.append("the run ended early")
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}" if text.startswith("whether") else text
+    return "; ".join(parts)
 
 
 def not_run(record: ComparisonRecord) -> str:
@@ -70,10 +83,8 @@ def _subject(record: ComparisonRecord) -> Contender | None:
     ]
     if not others:
         # The baseline's own other devices, if it has any.
-        first, *more = [
-            one for one in sweep.contenders(record) if (one.label, one.device) in measured
-        ]
-        others = [one for one in more if one.device != first.device]
+        same = [one for one in sweep.contenders(record) if (one.label, one.device) in measured]
+        others = [one for one in same[1:] if one.device != same[0].device]
     compiled = {sweep.contender(row) for row in record.rows if row.is_jitted_jax}
     jitted = [one for one in others if one in compiled]
     # The medians at the largest sizes that they were measured at.
@@ -103,19 +114,22 @@ def _pair(
     ratio: Ratio,
     with_device: bool,
     whole: bool,
+    located: bool = True,
 ) -> str:
     row = sweep.find(record, subject.label, size, subject.device)
     base = None if row is None else sweep.baseline_of(record, row)
     mine = names.contender(subject, with_device)
     theirs = names.contender(base, with_device) if base is not None else names.baseline(record)
-    at = f" at {names.size(size)}" if size else ""
+    at = f" at {names.size(size)}" if size and located else ""
     interval = names.interval(ratio)
     shown = f" ({interval})" if interval and whole else ""
     match ratio.verdict:
-        case RatioVerdict.FASTER | RatioVerdict.SLOWER if whole:
+        case RatioVerdict.FASTER if whole:
             return f"{mine} is {names.faster(ratio)} than {theirs}{at}{shown}"
+        case RatioVerdict.SLOWER if whole:
+            return f"{theirs} is {names.factor(ratio.estimate)} faster than {mine}{at}{shown}"
         case RatioVerdict.FASTER:
-            return f"{at.strip()} it is {names.faster(ratio)}"
+            return f"{at.strip()} {mine} is {names.faster(ratio)}"
         case RatioVerdict.SLOWER:
             return f"{at.strip()} {theirs} is {names.factor(ratio.estimate)} faster"
         case RatioVerdict.NOT_COMPARED if row is not None and base is not None:
@@ -184,18 +198,23 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
 def _winner(
     record: ComparisonRecord, size: Size, subject: Contender, with_device: bool
 ) -> list[str]:
-    """The fastest of all at this size, unless it is in the sentence already."""
+    """The fastest at this size, where it is not of the pair, and clearly faster than all others."""
     rows = [row for row in record.at(size) if row.measured and row.agrees is not False]
     rows = [row for row in rows if not validity.unfit(row)]
-    if len(rows) < 3:
+    best = min(rows, key=lambda row: statistics.median(row.samples), default=None)
+    mine = sweep.find(record, subject.label, size, subject.device)
+    base = None if mine is None else sweep.baseline_of(record, mine)
+    if best is None or mine is None or base is None or best in (mine, base):
         return []
-    best = min(rows, key=lambda row: statistics.median(row.samples))
-    if best.label in (record.baseline, subject.label):
+    others = [mine, *(row for row in rows if row not in (best, mine))]
+    found = [stats.ratio(record, best, one) for one in others]
+    if any(one.verdict is not RatioVerdict.FASTER for one in found):
         return []
+    at = f" at {names.size(size)}" if size else ""
+    who, than = (names.contender(row, with_device) for row in (best, mine))
     time = words.seconds(statistics.median(best.samples))
-    # The part before may be about an earlier size.
-    at = f" at {names.size(size)}" if len(record.sizes) > 1 else ""
-    return [f"the fastest of {len(rows)}{at} is {names.contender(best, with_device)}, {time}"]
+    said = f"{who} is the fastest of {len(rows)}{at}: {time}, {names.faster(found[0])} than {than}"
+    return [said]
 
 
 def _jax_failed(record: ComparisonRecord) -> list[str]:

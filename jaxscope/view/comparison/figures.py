@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import math
 import statistics
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypedDict
 
 from jaxscope import words
 from jaxscope.analysis.comparison import names, stats, sweep
@@ -28,6 +30,8 @@ from jaxscope.view.comparison.tables import contender
 
 Roof = tuple[str, float, float]
 """A device, its peak in FLOP/s and in bytes/s."""
+_MARKS = 3
+"""Most marks of a figure."""
 _STEP, _WIDEST, _LEAST = 30, 62, 200
 """Height of a strip; a few are higher, to fill the height of a picture."""
 
@@ -49,10 +53,10 @@ def time(record: ComparisonRecord) -> Figure:
     """Medians over the size, with bands from the 10th to the 90th percentile."""
     name = sweep.swept(record)
     made: list[FigureSeries] = []
-    for one, rows in _by_contender(record, name):
+    for _, rows in _by_contender(record, name):
         spreads = [stats.spread(row.samples) for row in rows]
         bands = [(spread.median, spread.p10, spread.p90) for spread in spreads]
-        made.append(_curve(record, one, [_at(row, name) for row in rows], bands, words.seconds))
+        made.append(_curve(record, rows[0], [_at(row, name) for row in rows], bands, words.seconds))
     alternative = f"Time per call against {name}, median with the 10th to 90th percentile"
     y = FigureAxis("time per call", words.seconds, log=True)
     return _over_sizes(record, alternative, y, made)
@@ -62,21 +66,25 @@ def ratio(record: ComparisonRecord) -> Figure:
     """Ratios of time to the baseline, with their intervals; crossovers marked."""
     name, base = sweep.swept(record), names.baseline(record)
     made: list[FigureSeries] = []
-    marks: list[FigureMark] = []
+    crossed: dict[str, tuple[float, list[str]]] = {}
     for one, rows in _by_contender(record, name):
         pairs = [(row, sweep.ratio_of(record, row)) for row in rows]
         known = [(_at(row, name), r) for row, r in pairs if r is not None and math.isfinite(r.low)]
         if known:
             bands = [(ratio.estimate, ratio.low, ratio.high) for _, ratio in known]
-            made.append(_curve(record, one, [at for at, _ in known], bands, words.significant))
-        # With the name where several implementations may cross the baseline.
-        who = f"{contender(record, one)}: " if len(sweep.contenders(record)) > 2 else ""
+            made.append(_curve(record, rows[0], [at for at, _ in known], bands, words.significant))
         for cross in sweep.crossovers(record, one):
-            text = f"{who}{name} ≈ {names.number(float(f'{cross.at:.2g}'))}"
-            marks.append(FigureMark(cross.at, text))
+            text = f"{name} ≈ {names.number(float(f'{cross.at:.2g}'))}"
+            crossed.setdefault(text, (cross.at, []))[1].append(contender(record, one))
+    # With the name where one of several implementations crosses the baseline there.
+    several = len(sweep.contenders(record)) > 2
+    marks = [
+        FigureMark(at, f"{brief(who[0])}: {text}" if several and len(who) == 1 else text)
+        for text, (at, who) in crossed.items()
+    ]
     alternative = f"Time over that of {base} against {name}; below 1 is faster"
     y = FigureAxis(f"ratio to {brief(base)}, below 1 is faster", log=True)
-    return _over_sizes(record, alternative, y, made, tuple(marks), level=1.0)
+    return _over_sizes(record, alternative, y, made, tuple(marks[:_MARKS]), level=1.0)
 
 
 def _over_sizes(
@@ -89,6 +97,7 @@ def _over_sizes(
 ) -> Figure:
     sizes = tuple(sorted({x for one in series for x in one.x}))
     x = FigureAxis(sweep.swept(record), names.number, log=True, ticks=sizes)
+    series = series if len(sizes) > 1 else []
     return Figure(alternative, x, y, tuple(series), marks, level=level, title=answer(record))
 
 
@@ -104,8 +113,8 @@ def break_even(record: ComparisonRecord) -> Figure:
             texts = tuple(
                 f"{seconds(t)} for {c:.0f} calls" for c, t in zip(counts, times, strict=True)
             )
-            name, color = contender(record, row), _color(record, row)
-            made.append(FigureSeries(name, counts, times, SeriesForm.CURVE, color, texts=texts))
+            name, look = contender(record, row), _look(record, row)
+            made.append(FigureSeries(name, counts, times, SeriesForm.CURVE, texts=texts, **look))
     at = f" at {names.size(size)}" if size else ""
     return Figure(
         "Seconds of all calls together against the number of calls, including compilation",
@@ -130,8 +139,8 @@ def rounds(record: ComparisonRecord) -> Figure:
             row.samples,
             (float(number),) * len(row.samples),
             SeriesForm.STRIP,
-            _color(record, row),
             texts=(median,),
+            **_look(record, row),
         )
         for number, (row, label, median) in enumerate(zip(rows, labels, medians, strict=True))
     )
@@ -162,7 +171,7 @@ def roofline(record: ComparisonRecord, roofs: Sequence[Roof] = ()) -> Figure:
             tuple(intensity for _, intensity, _ in found),
             tuple(rate for _, _, rate in found),
             SeriesForm.DOTS,
-            _color(record, found[0][0]),
+            **_look(record, found[0][0]),
             texts=tuple(
                 f"{words.flop_rate(rate)}, {words.intensity(intensity)}"
                 + (f"\n{names.size(row.size)}" if row.size else "")
@@ -188,8 +197,8 @@ KINDS: Mapping[str, Callable[[ComparisonRecord], Figure]] = {
     "roofline": roofline,
 }
 _NOTHING = {
-    "time": "There is no sweep: give several sizes, such as --sizes n=2^6..2^12.",
-    "ratio": "There is no sweep, or nothing to compare with: give several sizes.",
+    "time": "Fewer than two sizes were measured. Give several, such as --sizes n=2^6..2^12.",
+    "ratio": "Fewer than two sizes were measured, or there is nothing to compare with.",
     "break_even": "Nothing was compiled, so there is no break-even point.",
     "rounds": "Nothing was measured.",
     "roofline": "No implementation reports FLOPs and bytes; JAX's compiled programs do.",
@@ -201,10 +210,28 @@ def seconds(value: float) -> str:
     return f"{names.number(value)} s" if value >= 60 else words.seconds(value)
 
 
-def _color(record: ComparisonRecord, one: ComparisonRow | Contender) -> int:
-    """The number of its color, the same in every figure."""
-    one = one if isinstance(one, Contender) else sweep.contender(one)
-    return sweep.contenders(record).index(one)
+class _Look(TypedDict):
+    color: int
+    dash: int
+
+
+_COLORS = {"jax": 0, "torch": 1, "numpy": 2, "c": 7}
+"""Colors of frameworks, the same in every comparison."""
+_OTHERS = (3, 4, 5, 6)
+"""Colors of plug-ins, by name."""
+
+
+def _look(record: ComparisonRecord, one: ComparisonRow) -> _Look:
+    """The color of its framework, and the dash that distinguishes it among rows of that color."""
+    looks: dict[Contender, _Look] = {}
+    used = collections.Counter[int]()
+    for row in record.rows:
+        who, name = sweep.contender(row), row.framework or row.implementation
+        if who not in looks:
+            color = _COLORS.get(name, _OTHERS[zlib.crc32(name.encode()) % len(_OTHERS)])
+            looks[who] = {"color": color, "dash": used[color]}
+            used[color] += 1
+    return looks[sweep.contender(one)]
 
 
 def _at(row: ComparisonRow, name: str) -> float:
@@ -230,7 +257,7 @@ def _by_contender(
 
 def _curve(
     record: ComparisonRecord,
-    one: Contender,
+    one: ComparisonRow,
     xs: list[float],
     bands: list[tuple[float, float, float]],
     text: Callable[[float], str],
@@ -241,9 +268,8 @@ def _curve(
         f"{label}, {name} = {names.number(x)}\n{text(m)} ({text(a)}–{text(b)})"
         for x, m, a, b in zip(xs, middle, low, high, strict=True)
     )
-    color = _color(record, one)
     return FigureSeries(
-        label, tuple(xs), middle, SeriesForm.LINE, color, low=low, high=high, texts=texts
+        label, tuple(xs), middle, low=low, high=high, texts=texts, **_look(record, one)
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jaxscope import words
-from jaxscope.analysis.comparison import names, stats, sweep
-from jaxscope.analysis.comparison.sweep import Contender, Size
+from jaxscope.analysis.comparison import names, stats, sweep, validity
+from jaxscope.analysis.comparison.sweep import Contender
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 from jaxscope.model.stage import Unavailable
 from jaxscope.view.base.table import Cell, Table, Tone
@@ -33,13 +33,12 @@ def _table(
     record: ComparisonRecord,
     rows: Sequence[ComparisonRow],
     columns: Sequence[RowColumn],
-    css: str = "",
 ) -> Table:
     made = tuple(tuple(_cell(record, row, column) for column in columns) for row in rows)
     right = tuple(i for i, column in enumerate(columns) if column.number is not None)
     unmeasured = frozenset(number for number, row in enumerate(rows) if not row.measured)
     heads = tuple(column.head for column in columns)
-    return Table(heads, made, right=right, muted=unmeasured, css=css)
+    return Table(heads, made, right=right, muted=unmeasured)
 
 
 def _cell(record: ComparisonRecord, row: ComparisonRow, column: RowColumn) -> Cell:
@@ -61,9 +60,7 @@ def whole(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
 
 def times(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
     """Time per call, and the ratio to the baseline."""
-    # On a narrow page the verdict is worth more than a device that all rows share.
-    same = any(row.device for row in rows) and not sweep.several_devices(record)
-    return _table(record, rows, _TIMES, "one-device" if same else "")
+    return _table(record, rows, _TIMES)
 
 
 def costs(record: ComparisonRecord, rows: Sequence[ComparisonRow]) -> Table:
@@ -105,27 +102,69 @@ def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
     return words.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"
 
 
-def by_size(record: ComparisonRecord) -> Table:
-    """Sizes down, implementations across: the median, and the factor to the baseline."""
+def by_size(record: ComparisonRecord, folds: bool = False) -> Table:
+    """Sizes down, implementations across: the medians; in the folds everything else."""
     contenders = sweep.contenders(record)
     heads = ("", *(contender(record, one) for one in contenders))
-    made = [
-        (names.size(size), *(_brief(record, size, one) for one in contenders))
+    at = {
+        size: [sweep.find(record, one.label, size, one.device) for one in contenders]
         for size in record.sizes
-    ]
-    return Table(heads, tuple(made), right=tuple(range(1, len(heads))))
+    }
+    made = [(names.size(size), *(_brief(record, row) for row in rows)) for size, rows in at.items()]
+    right = tuple(range(1, len(heads)))
+    details = tuple(_details(record, rows, right) for rows in at.values()) if folds else ()
+    return Table(heads, tuple(made), right=right, css="answer", folds=details)
 
 
-def _brief(record: ComparisonRecord, size: Size, one: Contender) -> str:
-    row = next((r for r in record.at(size) if (r.label, r.device) == (one.label, one.device)), None)
+def by_implementation(record: ComparisonRecord, folds: bool = False) -> Table:
+    """Implementations down: the median, and its ratio to the baseline's; the rest in the folds."""
+    rows = record.at(sweep.largest(record))
+    heads = ("", "time per call", f"÷ {names.baseline(record)}")
+    made: list[tuple[str, ...]] = []
+    for row in rows:
+        time, ratio = _brief(record, row), sweep.ratio_of(record, row)
+        number = words.UNKNOWN if ratio is None else names.bare(ratio).partition(" (")[0]
+        if row.measured and row.label == record.baseline and ratio is None:
+            number = "1"
+        cell = Cell(number, time.tone, hover=time.hover)
+        made.append((contender(record, row), Cell(time, hover=time.hover), cell))
+    off = frozenset(number for number, row in enumerate(rows) if not row.measured)
+    details = tuple(_details(record, [row], ()) for row in rows) if folds else ()
+    return Table(heads, tuple(made), right=(1, 2), muted=off, css="answer", folds=details)
+
+
+def _brief(record: ComparisonRecord, row: ComparisonRow | None) -> Cell:
+    """The median, marked where the results differ; the verdict is its color and its tooltip."""
     if row is None or not row.measured:
-        return words.UNKNOWN
+        why = names.failure(row) if row is not None else ""
+        return Cell(words.UNKNOWN, hover=why)
     time = words.seconds(statistics.median(row.samples))
     ratio = sweep.ratio_of(record, row)
     if ratio is None:
-        return time
+        return Cell(time, hover=_verdict(record, row))
     said = verdict(ratio, row)
-    return Cell(f"{time}, {said}", said.tone)
+    known = math.isfinite(ratio.estimate)
+    hover = f"{said}; time ÷ {names.baseline(record)}: {names.bare(ratio)}" if known else said
+    mark = " ⚠" if _caution(row) else ""
+    return Cell(f"{time}{mark}", said.tone, hover=hover)
+
+
+def _caution(row: ComparisonRow) -> bool:
+    return row.agrees is False or bool(validity.unfit(row))
+
+
+def _details(
+    record: ComparisonRecord, rows: Sequence[ComparisonRow | None], right: tuple[int, ...]
+) -> Table:
+    """Facts down, the rows across; facts that none of them has are left out."""
+    pays_off = RowColumn("pays off after", pays, lambda record, row: None)
+    found: list[tuple[str, ...]] = []
+    for column in (*_TIMES[1:3], *_TIMES[4:], *_COSTS.values(), pays_off):
+        cells = [Cell("") if row is None else _cell(record, row, column) for row in rows]
+        if any(cell not in ("", words.UNKNOWN) for cell in cells):
+            found.append((column.head, *cells))
+    heads = ("",) * (len(rows) + 1)
+    return Table(heads, tuple(found), right=right, css="details")
 
 
 def _median(record: ComparisonRecord, row: ComparisonRow) -> float:
@@ -172,7 +211,7 @@ def verdict(ratio: Ratio, row: ComparisonRow) -> Cell:
     tone = TONES.get(ratio.verdict, "")
     text = names.faster(ratio) if tone else str(ratio.verdict)
     if row.agrees is False and ratio.verdict is not RatioVerdict.NOT_COMPARED:
-        return Cell(f"{text}, but the results differ", "slower")
+        return Cell(f"{text}, but the results differ", "flag")
     return Cell(text, tone)
 
 
@@ -270,23 +309,3 @@ _COSTS = {
         RowColumn("warnings", _codes),
     )
 }
-
-
-def orders(record: ComparisonRecord) -> Iterator[tuple[str, Table]]:
-    """Titles and short tables: the rows by one number, those without it left out."""
-    rows = [row for row in record.rows if row.measured]
-    if len(rows) < 3:
-        return
-    size = RowColumn("size", lambda record, row: names.size(row.size))
-    for column in (
-        _unit("median", lambda row: statistics.median(row.samples), words.seconds),
-        _unit("compiling", lambda row: _compile_s(record, row), words.seconds),
-        _COSTS["first call"],
-        _COSTS["peak memory"],
-        _COSTS["error"],
-    ):
-        keys = {id(row): _cell(record, row, column).value or 0.0 for row in rows}
-        known = [row for row in rows if math.isfinite(keys[id(row)])]
-        if len(known) > 1:
-            known.sort(key=lambda row: keys[id(row)])
-            yield f"by {column.head}", _table(record, known, (*_TIMES[:2], size, column))

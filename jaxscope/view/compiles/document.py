@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from jaxscope import words
 from jaxscope.analysis.compiles.groups import CompileGroup, by_cell, by_function
 from jaxscope.model.compile_log import Log
+from jaxscope.view.base.bars import small_bar
 from jaxscope.view.base.document import SEPARATOR, Chapter, Document, Part, View
-from jaxscope.view.base.svg import small_bar
 from jaxscope.view.base.table import Below, Cell, Table
 from jaxscope.view.compiles.rows import MOST_ROWS, OPERATIONS, LogRow, first_line, group_table, rows
 
@@ -25,7 +25,8 @@ def document(log: Log, most: int = MOST_ROWS) -> Document:
     ):
         if len(groups) > 1:
             part = _groups(groups, head, most)
-            chapters.append(Chapter(head, title, *part, views=View.WEB, folded=True))
+            chapters.append(Chapter(head, title, *part, views=View.HTML, folded=True))
+            chapters.append(Chapter(head, title, *part, views=View.PAGE))
     if log.versions:
         named = ", ".join(f"{name} {version}" for name, version in log.versions)
         chapters.append(Chapter("versions", "", (named,), views=View.MARKDOWN | View.PAGE))

@@ -13,6 +13,7 @@ from jaxscope import words
 from jaxscope.model import Compile, Memory, Program, Record, Timing
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
+from jaxscope.view.base.bars import shares
 from jaxscope.view.base.document import Advice, Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
 from jaxscope.view.base.html import NOTHING
@@ -62,7 +63,7 @@ def work(record: Record, program: Program) -> Chapter:
     if isinstance(found, Memory):  # in the order of the table
         new = max(found.output - found.alias, 0)
         parts = (("arguments", found.argument), ("outputs", new), ("temporaries", found.temp))
-        bar = svg.shares(parts, words.size)
+        bar = shares(parts, words.size)
     parts = (Part("", tables.work(program)), Part("Memory", tables.memory(program), bar))
     return Chapter("work", "Work and memory", (), parts)
 
@@ -135,7 +136,7 @@ def _compile(compile: Compile) -> Part:
         change = f" `{cause.before}` → `{cause.after}`." if cause.before or cause.after else ""
         advice.append(Advice("", cause.text if said else f"{cause.text}{change}", cause.fix))
     advice += [Advice("", compile.persistent_why)] if compile.persistent_why else []
-    return Part(named, picture=svg.shares(stages, words.seconds), advice=tuple(advice))
+    return Part(named, picture=shares(stages, words.seconds), advice=tuple(advice))
 
 
 def environment(record: Record) -> Chapter:

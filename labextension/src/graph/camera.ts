@@ -4,6 +4,8 @@ export const SMALLEST = 0.15;
 export const LARGEST = 2.5;
 /** The largest scale of a drawing that fits. */
 const NATURAL = 1;
+/** The least scale of a drawing that is fitted: its labels of 12 px then have 11. */
+const READABLE = 11 / 12;
 /** Pixels of the drawing that stay visible at the edge. */
 const KEPT = 60;
 
@@ -21,7 +23,7 @@ export class Camera {
   drawing: Size = { width: 0, height: 0 };
 
   /** Fits the drawing into the window, at its natural size at most. */
-  fit(): void {
+  private fit(): void {
     const { width, height } = this.drawing;
     const scale = Math.min(this.window.width / width, this.window.height / height, NATURAL);
     this.scale = Number.isFinite(scale) ? Math.max(scale, SMALLEST) : NATURAL;
@@ -30,10 +32,10 @@ export class Camera {
   }
 
   /** Shows all of the drawing where it is readable at that size; else centers a point. */
-  look(point: { x: number; y: number }, readable = 0.75): void {
+  look(point: { x: number; y: number }): void {
     this.fit();
-    if (this.scale >= readable) return;
-    this.scale = Math.max(readable, this.scale);
+    if (this.scale >= READABLE) return;
+    this.scale = READABLE;
     this.x = this.window.width / 2 - point.x * this.scale;
     this.y = this.window.height / 2 - point.y * this.scale;
     // No empty margin beside a drawing that is larger than the window.

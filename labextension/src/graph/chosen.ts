@@ -1,33 +1,46 @@
-/** The instruction that represents a selection in the graph. */
+/** The instruction at which the graph starts. */
 
+import { costliest } from "../ir/figures";
 import type { ReportModel, Selection } from "../model";
 import type { Module } from "./hlo";
 
 const KIND = "optimized_hlo";
-/** Opcodes without work: a graph starts at one of them only where there is no other. */
+/** Opcodes without work: a graph starts at one of them only where it is selected. */
 const PLAIN = new Set(["parameter", "constant", "tuple", "get-tuple-element", "bitcast"]);
 
-/** The selected instruction; else, of those linked to the selected line, the most informative one:
- *  outside of fusions, with work, the costliest. Null where there is none. */
+/** The instruction of a selection, the same to which the text pane scrolls; null where there is none. */
 export function chosen(model: ReportModel, module: Module, selection: Selection): number | null {
   const own = selection.origin === KIND || selection.origin === "graph";
-  const lines = own ? [selection.line] : model.linesOf(KIND, selection).hot;
-  let best: number | null = null;
-  let most: readonly number[] = [];
-  for (const line of lines) {
-    const found = module.atLine(line);
-    if (!found) continue;
-    const figures = model.instructions[String(line)];
-    const weight = [
-      module.isFused(found.computation) ? 0 : 1,
-      PLAIN.has(found.opcode) ? 0 : 1,
-      figures?.share ?? 0,
-      figures?.flops ?? 0,
-    ];
-    const differs = weight.findIndex((each, i) => each !== most[i]);
-    if (best !== null && (weight[differs] ?? 0) <= (most[differs] ?? 0)) continue;
-    most = weight;
-    best = found.index;
+  const { hot, soft } = own ? { hot: [selection.line], soft: [] } : model.linesOf(KIND, selection);
+  const lines = (hot.length ? hot : soft).filter((line) => module.atLine(line));
+  const line = costliest(lines, model.instructions);
+  return line === undefined ? null : (module.atLine(line)?.index ?? null);
+}
+
+/** The costliest instruction outside of fusions; without figures, the first work before the result. */
+export function hottest(model: ReportModel, module: Module): number {
+  const works = module.instructions.filter(
+    ({ opcode, computation }) => !PLAIN.has(opcode) && !module.isFused(computation),
+  );
+  const known = works.filter(({ line }) => {
+    const row = model.instructions[String(line)];
+    return row?.share || row?.bytes;
+  });
+  const line = costliest(
+    known.map((each) => each.line),
+    model.instructions,
+  );
+  const found = line === undefined ? undefined : module.atLine(line);
+  return found?.index ?? workBefore(module, module.entry?.root ?? 0);
+}
+
+/** The nearest instruction with work that a result is made of; the result where there is none. */
+function workBefore(module: Module, result: number): number {
+  const before = new Set([result]);
+  for (const index of before) {
+    const instruction = module.instructions[index];
+    if (instruction && !PLAIN.has(instruction.opcode)) return index;
+    for (const operand of instruction?.operands ?? []) before.add(operand);
   }
-  return best;
+  return result;
 }

@@ -8,7 +8,7 @@ import { added, chosen, closed, firstKinds, MOST } from "./chosen";
 import type { Room } from "./room";
 import { StagePane } from "./stage";
 
-/** Width of the graph, in widths of a text. */
+/** Width of the graph, in widths of a text; at most half of all. */
 const GRAPH_SHARE = 1.6;
 /** Width in pixels from which a text is readable. */
 const NARROWEST = 280;
@@ -112,7 +112,8 @@ export class Stages {
   private makeRoom(): void {
     const width = this.element.clientWidth;
     const kinds = [...this.kinds];
-    const narrow = () => width / (kinds.length + GRAPH_SHARE) < NARROWEST;
+    const texts = () => Math.max(kinds.length / (kinds.length + GRAPH_SHARE), 0.5);
+    const narrow = () => (width * texts()) / kinds.length < NARROWEST;
     while (kinds.length > 1 && narrow()) {
       kinds.splice(kinds[0] === "optimized_hlo" ? 1 : 0, 1);
     }

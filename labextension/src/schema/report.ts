@@ -17,10 +17,10 @@ export interface PayloadJson {
   id: string;
   /** The first line, shown before anything is unpacked. */
   summary: string;
-  /** JSON of `ReportDataJson`, or of `DiffDataJson` where the kind is `diff`: gzip, base64. */
+  /** JSON of `ReportDataJson`, or of the data of another kind: gzip, base64. */
   data: string;
   /** Absent for a report. */
-  kind?: "diff";
+  kind?: "diff" | "comparison";
 }
 
 export function readPayload(value: unknown): PayloadJson | undefined {
@@ -35,7 +35,7 @@ export function readPayload(value: unknown): PayloadJson | undefined {
     summary: string(json.summary) ?? "",
     data: string(json.data) ?? "",
   };
-  const kind = choice(["diff"], json.kind);
+  const kind = choice(["diff", "comparison"], json.kind);
   if (kind !== undefined) read.kind = kind;
   return read;
 }
@@ -706,6 +706,20 @@ export function readDiffData(value: unknown): DiffDataJson | undefined {
     notes: list(json.notes, string) ?? [],
     tabs: list(json.tabs, readTab) ?? [],
     stages: list(json.stages, readStageDiff) ?? [],
+  };
+}
+
+/** The packed part of a comparison of implementations. */
+export interface ComparisonDataJson {
+  /** All of it, as the classes of the documents' style sheets expect it. */
+  markup: string;
+}
+
+export function readComparisonData(value: unknown): ComparisonDataJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  return {
+    markup: string(json.markup) ?? "",
   };
 }
 

@@ -4,7 +4,7 @@ import { element } from "../dom";
 import { Arranger, Outdated } from "../graph/arrange";
 import { GraphBar, ZOOM } from "../graph/bar";
 import { Camera } from "../graph/camera";
-import { chosen } from "../graph/chosen";
+import { chosen, hottest } from "../graph/chosen";
 import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
 import type { Module } from "../graph/hlo";
@@ -132,10 +132,10 @@ export class GraphView implements View {
     return selection && this.module ? chosen(this.model, this.module, selection) : null;
   }
 
-  /** Starts at a selection; without one, at the result of the whole program. */
+  /** Starts at a selection; without one, at the costliest instruction. */
   private begin(selection: Selection | null): number | null {
     const index = this.indexOf(selection);
-    this.start(index ?? this.module?.entry?.root ?? 0);
+    if (this.module) this.start(index ?? hottest(this.model, this.module));
     return index;
   }
 
@@ -310,8 +310,11 @@ export class GraphView implements View {
     this.move();
   }
 
+  /** Shows the whole drawing, or as much of it around the selection as is readable. */
   private fit(): void {
-    this.camera.fit();
+    const selected = this.indexOf(this.model.pinned);
+    const place = this.drawing.place(selected ?? -1) ?? this.drawing.place(this.center);
+    if (place) this.camera.look(place);
     this.move();
   }
 

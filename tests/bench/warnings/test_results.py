@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import jax.numpy as jnp
 import numpy as np
@@ -195,10 +196,14 @@ def test_a_gradient_with_respect_to_an_integer_is_refused():
 
 
 @pytest.mark.parametrize("given", [None, 1e-3])
-def test_the_limit_is_the_tolerance_and_the_next_number_above_it_is_wrong(given):
+def test_up_to_the_tolerance_is_equal_just_over_it_a_note_and_beyond_wrong(given):
     wanted = np.ones(4)
     limit = limit_of(wanted, 4) if given is None else given
-    for factor, wrong in ((0.9, False), (1.1, True)):
+    for factor, code in ((0.9, ""), (1.03, "J207"), (1.2, "J201")):
         found = check([np.array([1, 1, 1, 1 + limit * factor])], [wanted], 4, given)
         assert found.limit == limit
-        assert bool(found.warnings) == wrong
+        assert "".join(one.code for one in found.warnings) == code
+        row = ComparisonRow("jax", "jax", error=found.error, error_limit=found.limit)
+        assert row.agrees == found.agrees == (code != "J201")
+    (note,) = check([np.array([1, 1, 1, 1 + limit * 1.03])], [wanted], 4, given).warnings
+    assert re.search(r", (3|3\.1) % over the tolerance of ", note.text)

@@ -9,6 +9,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope import words
+from jaxscope.view.base.bars import shares
 from jaxscope.view.base.figure import (
     Figure,
     FigureAxis,
@@ -18,7 +19,7 @@ from jaxscope.view.base.figure import (
     roof,
     ticks,
 )
-from jaxscope.view.base.svg import figure, image, shares, svg
+from jaxscope.view.base.svg import figure, image, svg
 from jaxscope.view.report import chapters
 from jaxscope.view.report.chapters import samples
 from tests.view.conftest import as_html, load

@@ -27,9 +27,11 @@ from jaxscope.results.comparison import Comparison
 from jaxscope.view.base import terminal
 from jaxscope.view.base.markdown import markdown as written
 from jaxscope.view.base.svg import image, svg
+from jaxscope.view.base.table import Cell
 from jaxscope.view.comparison import figures, tables
-from jaxscope.view.comparison.answer import answer, not_run
-from jaxscope.view.comparison.baseline import headline, others, telling
+from jaxscope.view.comparison.answer import answer, beside, headline, not_run
+from jaxscope.view.comparison.baseline import headline as change
+from jaxscope.view.comparison.baseline import others, telling
 from jaxscope.view.comparison.document import csv as as_csv
 from jaxscope.view.comparison.document import document
 from jaxscope.view.comparison.notes import sentences
@@ -65,9 +67,17 @@ def test_the_answer_of_a_sweep_names_both_ends_and_the_crossover():
     )
 
 
+def test_whoever_wins_comes_first_and_a_change_of_winner_names_both():
+    rows = [row("numpy", 9e-6, 1), row("jax", 3e-6, 1), row("numpy", 5e-6, 2), row("jax", 10e-6, 2)]
+    assert answer(record(*rows)) == (
+        "NumPy is 2× faster than JAX jit at n = 2 (2×); at n = 1 JAX jit is 3× faster; "
+        "crossover near n = 1.5"
+    )
+
+
 def test_a_small_difference_is_said_in_percent():
     said = answer(record(row("numpy", 10e-6), row("jax", 10.4e-6)))
-    assert said.startswith("JAX jit is 4.1 % slower than NumPy (3.9 to 4.2 %)")
+    assert said.startswith("NumPy is 4.1 % faster than JAX jit (3.9 to 4.2 %)")
 
 
 def test_the_same_time_and_an_unclear_one_are_said_so():
@@ -89,18 +99,22 @@ def test_a_single_round_has_no_interval():
 
 def test_the_fastest_of_many_is_named_if_it_is_another():
     said = answer(record(row("numpy", 30e-6), row("jax", 10e-6), row("torch", 2e-6)))
-    assert said.endswith("; the fastest of 3 is PyTorch, 2 µs")
+    assert said.startswith("PyTorch is the fastest of 3: 2 µs, 5× faster than JAX jit; JAX jit is")
     swept = [row(who, t * 1e-6, n) for n in (1, 2) for who, t in (("numpy", 9), ("torch", 2))]
     swept += [row("jax", 30e-6, 1), row("jax", 5e-6, 2)]
-    # Not to be taken for the size that was spoken of just before.
-    assert "at n = 1 NumPy is 3.3× faster;" in answer(record(*swept))
-    assert answer(record(*swept)).endswith("; the fastest of 3 at n = 2 is PyTorch, 2 µs")
+    first, *others = answer(record(*swept)).split("; ")
+    assert first == "PyTorch is the fastest of 3 at n = 2: 2 µs, 2.5× faster than JAX jit"
+    assert others[0].startswith("JAX jit is 1.8× faster than NumPy (")
+    assert others[1:] == ["at n = 1 NumPy is 3.3× faster", "crossover near n = 1.6"]
+    close = record(row("numpy", 30e-6), row("jax", 10e-6), row("torch", 9.95e-6))
+    assert "fastest" not in answer(close), "known to be the fastest, or not said"
 
 
 def test_jax_that_failed_is_in_the_first_line():
     failed = row("jax", 1e-6, processes=(), failure="It raised NameError on line 5: no `y`.")
     said = answer(record(row("numpy", 1e-6), failed, row("torch", 6e-6)))
-    assert said.startswith("JAX jit raised NameError on line 5: no `y`; PyTorch is 6× slower than")
+    assert said.startswith("NumPy is 6× faster than PyTorch (")
+    assert said.endswith("; JAX jit raised NameError on line 5: no `y`")
     fine = answer(record(row("numpy", 1e-6), row("jax", 1e-6), failed))
     assert "raised" not in fine
 
@@ -405,7 +419,7 @@ def test_the_sentence_on_a_baseline_names_it_in_both_directions(now: tuple[int, 
     labels = ("numpy", "jax", "torch")
     then = record(*[row(label, 10e-6) for label in labels])
     later = record(*[row(label, t * 1e-6) for label, t in zip(labels, now, strict=False)])
-    assert headline(regressions(later, then)) == says
+    assert change(regressions(later, then)) == says
 
 
 class Tags(HTMLParser):
@@ -449,19 +463,64 @@ def test_a_large_comparison_is_shortened_and_says_so():
     assert answer(record(*rows)) in html
 
 
-def test_static_html_says_the_answer_first():
-    made = sweep_of(10, 30, 1000)
-    html = static_html(made)
-    assert answer(made) in html
-    assert html.index('class="first"') < html.index("<img") < html.index("<table")
-    assert 'class="faster"' in html
-    assert "crossover" in html
+def test_static_html_has_the_winner_one_picture_and_one_table_in_sight():
+    for made in (sweep_of(10, 30, 1000), pair()):
+        html = static_html(made)
+        assert f"<b>{headline(made)}</b>" in html
+        seen, depth = "", 0
+        for part in re.split(r"(</?details\b)", html.partition("</style>")[2]):
+            depth += (part == "<details") - (part == "</details")
+            seen += part if not depth else ""
+        assert (seen.count("<img"), seen.count("<table")) == (1, 1)
+        assert seen.index('class="first"') < seen.index("<img") < seen.index("<table")
+    assert "crossover near n = 100" in static_html(sweep_of(10, 30, 1000))
+    assert beside(pair()) == ""
 
 
-def test_at_one_size_the_table_stands_before_the_pictures():
+def test_a_cell_holds_one_number_and_its_verdict_is_its_tooltip():
+    made = sweep_of(10, 1000)
+    wrong = dataclasses.replace(made.rows[3], error=0.5)
+    table = tables.by_size(dataclasses.replace(made, rows=(*made.rows[:3], wrong)), folds=True)
+    assert [tuple(map(str, cells)) for cells in table.rows] == [
+        ("n = 10", "1 µs", "10 µs"),
+        ("n = 1000", "100 µs", "10 µs ⚠"),
+    ]
+    slow, differs = table.rows[0][2], table.rows[1][2]
+    assert isinstance(slow, Cell)
+    assert isinstance(differs, Cell)
+    assert (slow.tone, differs.tone) == ("slower", "flag")
+    assert slow.hover.startswith("10× slower; time ÷ NumPy: 10 (")
+    assert differs.hover.startswith("10× faster, but the results differ;")
+    facts = {name: cells for name, *cells in table.folds[0].rows}
+    assert facts["verdict"] == ["baseline", "10× slower"]
+    assert facts["pays off after"] == ["", "never"]
+    single = tables.by_implementation(pair(), folds=True)
+    assert single.heads == ("", "time per call", "÷ NumPy")
+    assert [tuple(map(str, cells)) for cells in single.rows] == [
+        ("NumPy", "30 µs", "1"),
+        ("JAX jit", "10 µs", "0.334"),
+        ("PyTorch", "—", "—"),
+    ]
     html = static_html(pair())
-    assert html.index('class="first"') < html.index("<table") < html.index("<img")
-    assert html.index("<figcaption>Rounds") < html.index('alt="Rounds of each implementation')
+    assert 'title="3× faster; time ÷ NumPy: 0.334' in html
+    assert html.count("<summary>Details</summary>") == 3
+
+
+def test_a_single_size_that_was_measured_has_no_curve():
+    made = sweep_of(10, 1000)
+    rows = [dataclasses.replace(r, processes=(), failure="No time.") for r in made.rows[:2]]
+    html = static_html(dataclasses.replace(made, rows=(*rows, *made.rows[2:])))
+    assert "<figcaption>Rounds at n = 1000, and their median" in html
+    assert "Time over that of NumPy" not in html
+
+
+def test_only_warnings_that_change_the_answer_are_open():
+    noisy = (BenchWarning("J301", "Noisy."), BenchWarning("J201", "It differs."))
+    html = static_html(record(row("numpy", 3e-6), row("jax", 1e-6, warnings=noisy)))
+    opened, _, folded = html.partition("<details><summary>1 more warning")
+    assert "JAX jit: It differs." in opened
+    assert "Noisy." not in opened
+    assert "Noisy." in folded.partition("</details>")[0]
 
 
 def test_what_a_notebook_keeps_is_images_that_speak():
@@ -484,23 +543,37 @@ def test_what_a_notebook_keeps_is_images_that_speak():
 
 
 def test_an_image_has_a_color_for_every_implementation():
-    rows = [row(f"jax: {i}", (i + 1) * 1e-6) for i in range(9)]
+    rows = [row(name, (i + 1) * 1e-6) for i, name in enumerate(("numpy", "jax", "torch", "c"))]
     data = image(svg(figures.rounds(record(*rows)))).partition("base64,")[2]
     drawn = base64.b64decode(data.partition('"')[0]).decode()
     style, _, shown = drawn.partition("</style>")
     used = set(re.findall(r'class="(p\d) dots"', shown))
-    assert len(used) == 8
+    assert len(used) == 4
     assert all(f".{one}{{color:#" in style for one in used)
 
 
-@pytest.mark.parametrize(("implementations", "inside"), [(4, True), (5, False)])
+def test_a_framework_has_its_color_in_every_comparison_and_a_dash_for_its_second():
+    def looks(*labels: str) -> dict[str, tuple[int | None, int]]:
+        rows = [row(label, 1e-6, n) for n in (1, 2) for label in labels]
+        return {one.name: (one.color, one.dash) for one in figures.time(record(*rows)).series}
+
+    first = looks("numpy", "jax", "jax: by hand")
+    assert first == {"NumPy": (2, 0), "JAX jit": (0, 0), "JAX jit: by hand": (0, 1)}
+    assert looks("torch", "c", "jax", "numpy") == {
+        "PyTorch": (1, 0),
+        "C": (7, 0),
+        "JAX jit": (0, 0),
+        "NumPy": (2, 0),
+    }
+    rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in (0, 1)]
+    assert svg(figures.time(record(*rows))).count('class="p1 line h1"') == 1
+
+
+@pytest.mark.parametrize(("implementations", "inside"), [(5, True), (6, False)])
 def test_the_times_by_size_fill_the_place_beside_the_pictures(implementations: int, inside: bool):
     rows = [row(f"jax: {i}", (i + 1) * 1e-6, n) for n in (1, 2) for i in range(implementations)]
-    html = static_html(record(*rows))
-    grid, _, after = html.partition('<div class="figures">')[2].partition("</div></div>")
-    assert html.count("<h4>Time per call, by size</h4>") == 1
-    assert ("<h4>Time per call, by size</h4>" in grid) is inside
-    assert ("<h4>Time per call, by size</h4>" in after) is not inside
+    head, _, _ = static_html(record(*rows)).partition('class="answer"')
+    assert ('<div class="figures">' in head) is inside
 
 
 def test_foreign_text_is_escaped():
@@ -556,7 +629,7 @@ def test_a_crossover_is_named_where_several_may_cross():
     assert marks(svg(figures.ratio(made))) == ["n ≈ 100"]
     others = [row("torch", 30e-6, n) for n in (10, 30, 1000)]
     both = dataclasses.replace(made, rows=(*made.rows, *others))
-    assert marks(svg(figures.ratio(both))) == ["JAX jit: n ≈ 100", "PyTorch: n ≈ 300"]
+    assert marks(svg(figures.ratio(both))) == ["PyTorch: n ≈ 300", "JAX jit: n ≈ 100"]
 
 
 def test_only_what_was_measured_has_dots():

@@ -136,8 +136,8 @@ def test_figures_have_no_background_of_their_own(kind: str):
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        ("time", "There is no sweep"),
-        ("ratio", "There is no sweep"),
+        ("time", "Fewer than two sizes"),
+        ("ratio", "Fewer than two sizes"),
         ("break_even", "Nothing was compiled"),
         ("rounds", "Nothing was measured"),
         ("roofline", "No implementation reports FLOPs"),

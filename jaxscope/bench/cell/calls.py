@@ -1,0 +1,326 @@
+"""A cell of plain Python that defines functions and calls them: each of them is an implementation.
+
+    def loop(x): ...
+    def gram(x): ...
+    for n in (16, 64):
+        x = np.ones((n, n))
+        loop(x)
+        gram(x)
+
+The calls are timed, the loop gives the sizes, and all other code is set-up. A cell whose meaning is
+not certain is not read; `template` then writes its functions as sections.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.line import MOST
+from jaxscope.bench.cell.sections import SETUP, SHARED, CellSection
+
+_ROOTS = {"jax": "jax-eager", "torch": "torch", "numpy": "numpy"}
+"""The implementation that runs code as written, by the package of an import in the cell."""
+_USUAL = {"np": "numpy", "jnp": "jax", "jax": "jax", "torch": "torch"}
+_FEWEST = 2
+_SETUP = (
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom),
+    *(ast.FunctionDef, ast.ClassDef),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallCell:
+    """The sections of such a cell."""
+
+    setup: CellSection
+    timed: tuple[tuple[str, CellSection], ...]
+    """Labels, and sections named by the implementation that runs the call as written."""
+    sizes: tuple[Mapping[str, int], ...] = ()
+    """Those of its loop, or of the line; empty without a loop."""
+    notes: tuple[str, ...] = ()
+
+
+class _Unclear(Exception):
+    """The cell may mean something else."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    text: str
+    namespace: Mapping[str, Any]
+    given: Sequence[Mapping[str, int]]
+    """The sizes of the line, which replace those of a loop."""
+    functions: dict[str, ast.FunctionDef]
+    calls: list[ast.Call] = field(default_factory=list[ast.Call])
+    callees: list[str] = field(default_factory=list[str])
+    setup: list[ast.stmt] = field(default_factory=list[ast.stmt])
+    inner: list[ast.stmt] = field(default_factory=list[ast.stmt])
+    """Set-up of the loop's body."""
+    sizes: tuple[Mapping[str, int], ...] = ()
+
+    def statement(self, node: ast.stmt, setup: list[ast.stmt]) -> None:
+        """Sort a statement into timed calls and set-up. Raises _Unclear."""
+        call = _called(node, self.functions)
+        if call is not None and isinstance(call.func, ast.Name):
+            self._add(call, call.func.id)
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            self._loop(node, node.target.id, setup)
+        elif self._uses(node):
+            raise _Unclear
+        elif isinstance(node, _SETUP):
+            setup.append(node)
+        else:
+            raise _Unclear
+
+    def _add(self, call: ast.Call, name: str) -> None:
+        if any(self._uses(one) for one in [*call.args, *call.keywords]):
+            raise _Unclear
+        self.calls.append(call)
+        self.callees.append(name)
+
+    def _loop(self, node: ast.For, name: str, setup: list[ast.stmt]) -> None:
+        each = node.iter.elts if isinstance(node.iter, ast.Tuple | ast.List) else []
+        listed = [one.id for one in each if isinstance(one, ast.Name)]
+        if listed and len(listed) == len(each) and all(one in self.functions for one in listed):
+            (call,) = [_called(one, {name: None}) for one in node.body[:1]] or [None]
+            if call is None or len(node.body) != 1:
+                raise _Unclear
+            for one in listed:  # for f in (loop, gram): f(x)
+                self._add(call, one)
+            return
+        if self._uses(node.iter) or self.sizes or setup is self.inner or node.orelse:
+            raise _Unclear
+        if any(self.given) and not all(name in one for one in self.given):
+            raise _Unclear
+        # A fresh process has the sizes, and not the names that the loop reads.
+        here = () if any(self.given) else self._values(node.iter)
+        self.sizes = tuple([{name: value} for value in here] or self.given)
+        for one in node.body:
+            self.statement(one, self.inner)
+
+    def _values(self, node: ast.expr) -> list[int]:
+        """The sizes of the loop. Only names and numbers: nothing of the user's runs for it."""
+        allowed = (ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.operator, ast.Name, ast.Load)
+        parts = [ast.ListComp, ast.comprehension, ast.Store, ast.Call, ast.GeneratorExp, *allowed]
+        names: dict[str, Any] = {"range": range}
+        for one in ast.walk(node):
+            calls = isinstance(one, ast.Call) and getattr(one.func, "id", "") != "range"
+            if not isinstance(one, tuple(parts)) or calls:
+                raise _Unclear
+            known = self.namespace.get(one.id) if isinstance(one, ast.Name) else None
+            if isinstance(one, ast.Name) and isinstance(known, int | tuple | list | range):
+                names[one.id] = known
+        for made in self.setup:  # sizes = (16, 64)
+            match made:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    try:
+                        names[name] = ast.literal_eval(value)
+                    except ValueError:
+                        names.pop(name, None)
+                case _:
+                    pass
+        try:
+            found = list(eval(compile(ast.Expression(node), "<sizes>", "eval"), names))
+        except Exception:
+            raise _Unclear from None
+        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in found)
+        if not found or not whole or min(found) < 0 or len(set(found)) > MOST:
+            raise _Unclear
+        return sorted(set(found))
+
+    def _uses(self, node: ast.AST) -> bool:
+        """Whether it names an implementation."""
+        return any(isinstance(one, ast.Name) and one.id in self.functions for one in ast.walk(node))
+
+
+def function_cell(
+    tree: ast.Module, text: str, namespace: Mapping[str, Any], sizes: Sequence[Mapping[str, int]]
+) -> CallCell | None:
+    """The sections of a cell that defines two functions or more; None where that is uncertain.
+
+    `text` begins with an empty line in place of the `%%` line; `sizes` are those of that line.
+    """
+    functions = _implementations(tree)
+    if len(functions) < _FEWEST or SHARED in CellSyntax(tree).reads:
+        return None
+    reading = _Reading(text, namespace, sizes, functions)
+    try:
+        for node in tree.body:
+            reading.statement(node, reading.setup)
+    except _Unclear:
+        return None
+    if not reading.calls:
+        reading.callees = list(functions)
+        codes = [(_call(one), one.lineno) for one in functions.values()]
+    else:
+        codes = [
+            (f"{name}({_arguments(text, call)})", call.lineno)
+            for name, call in zip(reading.callees, reading.calls, strict=True)
+        ]
+    if len(set(reading.callees)) < _FEWEST:
+        return None
+    frameworks = _Frameworks(tree, namespace)
+    timed: dict[str, CellSection] = {}
+    for name, (code, line) in zip(reading.callees, codes, strict=True):
+        label = code if reading.callees.count(name) > 1 else name
+        section = CellSection(frameworks.of(functions[name]), "", line, "\n" * (line - 1) + code)
+        timed.setdefault(label, section)
+    eager = [one for one in dict.fromkeys(reading.callees) if frameworks.runs_eagerly(one)]
+    notes = [f"`{one}` is not under `jax.jit`: it runs as written." for one in eager]
+    setup = CellSection(SETUP, "", 1, _kept(text, [*reading.setup, *reading.inner]))
+    return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
+
+
+def template(tree: ast.Module, text: str) -> str:
+    """Four lines: two functions of the cell as sections; empty for a cell without two."""
+    functions = _implementations(tree)
+    frameworks = _Frameworks(tree, {})
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name in functions and name not in found:
+                found[name] = f"{name}({_arguments(text, node)})"
+    found = {name: found.get(name, _call(one)) for name, one in functions.items()}
+    if len(found) < _FEWEST:
+        return ""
+    return "\n".join(
+        f"    # {frameworks.of(functions[name])}: {name}\n    {' '.join(code.split())}"
+        for name, code in list(found.items())[:_FEWEST]
+    )
+
+
+def _implementations(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """The functions at the top of the cell that no other one calls."""
+    found = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    inside = [one for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    used = {
+        part.id
+        for one in inside
+        for part in ast.walk(one)
+        if isinstance(part, ast.Name) and part.id != one.name
+    }
+    # What makes the inputs is not an implementation: `x = make(n)`.
+    named = [one for one in ast.walk(tree) if isinstance(one, ast.Assign)]
+    made = {
+        one.value.func.id
+        for one in named
+        if isinstance(one.value, ast.Call)
+        and isinstance(one.value.func, ast.Name)
+        and any(_reads(tree, target.id) for target in one.targets if isinstance(target, ast.Name))
+    }
+    return {name: one for name, one in found.items() if name not in used | made}
+
+
+def _reads(tree: ast.Module, name: str) -> bool:
+    """Whether the cell passes that name to a call."""
+    return any(
+        isinstance(part, ast.Name) and part.id == name
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call)
+        for part in one.args
+    )
+
+
+def _called(node: ast.stmt, functions: Mapping[str, Any]) -> ast.Call | None:
+    """The call of a statement that only calls one of the functions, and may wait for it."""
+    value = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+    if isinstance(node, ast.Assign) and not all(isinstance(t, ast.Name) for t in node.targets):
+        return None
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as call, attr="block_until_ready")):
+            value = call
+        case ast.Call(func=ast.Attribute(attr="block_until_ready"), args=[ast.Call() as call]):
+            value = call
+        case _:
+            pass
+    match value:
+        case ast.Call(func=ast.Name(id=name)) if name in functions:
+            return value
+        case _:
+            return None
+
+
+def _arguments(text: str, call: ast.Call) -> str:
+    """The text between the parentheses of a call."""
+    whole = ast.get_source_segment(text, call) or ""
+    return whole.partition("(")[2].rpartition(")")[0].strip()
+
+
+def _call(node: ast.FunctionDef) -> str:
+    """A call whose arguments have the names of the parameters."""
+    given = [*node.args.posonlyargs, *node.args.args]
+    needed = given[: len(given) - len(node.args.defaults)]
+    return f"{node.name}({', '.join(one.arg for one in needed)})"
+
+
+def _kept(text: str, nodes: Sequence[ast.stmt]) -> str:
+    """The text of these statements at the left edge, each on its line."""
+    given = text.splitlines()
+    lines = [""] * len(given)
+    for node in nodes:
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        for number in range(first - 1, node.end_lineno or node.lineno):
+            indent = node.col_offset if given[number][: node.col_offset].isspace() else 0
+            lines[number] = given[number][indent:]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frameworks:
+    """The framework of each function of a cell, from the names that it reads."""
+
+    tree: ast.Module
+    namespace: Mapping[str, Any]
+
+    def of(self, node: ast.FunctionDef) -> str:
+        """The implementation that runs it as written; `jax` for a function under `jax.jit`."""
+        if any("jit" in _names(one) for one in node.decorator_list):
+            return "jax"
+        found = set(self._found(node, {node.name}))
+        return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
+
+    def runs_eagerly(self, name: str) -> bool:
+        return any(
+            isinstance(one, ast.FunctionDef) and one.name == name and self.of(one) == "jax-eager"
+            for one in self.tree.body
+        )
+
+    def _found(self, node: ast.AST, seen: set[str]) -> Iterator[str]:
+        imported = dict(_imports(self.tree))
+        own = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
+        for name in _names(node):
+            if name in own and name not in seen:
+                seen.add(name)
+                yield from self._found(own[name], seen)
+            root = imported.get(name) or (_USUAL.get(name) if name not in self.namespace else None)
+            value = self.namespace.get(name)
+            known = isinstance(value, types.ModuleType) or callable(value)
+            if root in _ROOTS:
+                yield _ROOTS[root]
+            elif known and (found := framework(value)) is not None:
+                yield found
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Names and attributes in it."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that imports bind, with the packages that they are from."""
+    for one in tree.body:
+        if isinstance(one, ast.Import):
+            for alias in one.names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
+        elif isinstance(one, ast.ImportFrom):
+            for alias in one.names:
+                yield alias.asname or alias.name, (one.module or "").partition(".")[0]

@@ -1,0 +1,118 @@
+"""Cells of plain Python whose functions are the implementations."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from jaxscope.bench.cell.sections import CellError
+from tests.bench.cell.test_plan import planned, results
+
+LOOP = "def loop(a):\n    return np.dot(a, a)\n"
+BOTH = LOOP + "@jax.jit\ndef gram(a):\n    return jnp.dot(a, a)\n"
+
+
+def summary(text: str, **asked: object) -> list[tuple[str, str]]:
+    return [(one.label, one.implementation) for one in planned(text, **asked).entries]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "for n in (2, 4):\n    a = np.ones(n)\n    loop(a)\n    gram(a)\n",
+        "for n in range(2, 6, 2):\n    a = np.ones(n)\n    y = loop(a)\n    z = gram(a)\n",
+        """for n in [2**k for k in (1, 2)]:
+    a = np.ones(n)
+    for f in (loop, gram):
+        f(a)
+""",
+        """sizes = [4, 2]
+for n in sizes:
+    a = np.ones(n)
+    loop(a); gram(a).block_until_ready()
+""",
+        """def made(n):
+    return np.ones(n)
+for n in (2, 4):
+    a = made(n)
+    loop(a)
+    jax.block_until_ready(gram(a))
+""",
+    ],
+)
+def test_a_loop_gives_the_sizes_and_its_calls_are_timed(calls: str):
+    plan = planned(BOTH + calls, {"x": np.ones(4)})
+    assert [(e.label, e.implementation) for e in plan.entries] == [
+        ("loop", "numpy"),
+        ("gram", "jax"),
+    ]
+    assert plan.sizes == ({"n": 2}, {"n": 4})
+    assert list(plan.inputs({"n": 4})) == ["a"]
+    assert results(plan, {"n": 4}) == [4.0, 4.0]
+    # A fresh process reads the cell again.
+    again = pickle.loads(pickle.dumps(plan))
+    assert again.sizes == plan.sizes
+    assert results(again, {"n": 2}) == [2.0, 2.0]
+
+
+def test_calls_and_definitions_alone_are_enough():
+    assert summary(BOTH + "loop(x)\ngram(x)") == [("loop", "numpy"), ("gram", "jax")]
+    named = BOTH.replace("(a):", "(x):").replace("(a, a)", "(x, x)")
+    assert summary(named) == [("loop", "numpy"), ("gram", "jax")]
+    assert results(planned(named), {}) == [4.0, 4.0]
+    twice = planned(BOTH + "loop(x)\nloop(x + 1)\ngram(x)")
+    assert [one.label for one in twice.entries] == ["loop(x)", "loop(x + 1)", "gram"]
+    assert results(twice, {}) == [4.0, 16.0, 4.0]
+
+
+def test_the_framework_is_the_one_that_the_code_calls():
+    inner = "import jax.numpy as J\ndef inner(a):\n    return J.sin(a)\n"
+    eager = inner + "def f(a):\n    return inner(a)\n"
+    plan = planned(eager + LOOP + "f(x)\nloop(x)")
+    assert [(e.label, e.implementation) for e in plan.entries] == [
+        ("f", "jax-eager"),
+        ("loop", "numpy"),
+    ]
+    assert plan.notes() == ("`f` is not under `jax.jit`: it runs as written.",)
+
+
+def test_sizes_of_the_line_replace_those_of_the_loop():
+    cell = BOTH + "for n in (2, 4):\n    a = np.ones(n)\n    loop(a)\n    gram(a)\n"
+    assert planned(cell, sizes=({"n": 8},)).sizes == ({"n": 8},)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "for n in (2, 4):\n    a = np.ones(n)\n    print(loop(a), gram(a))\n",
+        "for n, m in ((2, 4),):\n    loop(x)\n    gram(x)\n",
+        "for n in (2, 4):\n    if n > 2:\n        loop(x)\n    gram(x)\n",
+        "for n in open(x):\n    loop(x)\n    gram(x)\n",
+        "for n in (2, -4):\n    loop(x)\n    gram(x)\n",
+        "while x:\n    loop(x)\n    gram(x)\n",
+    ],
+)
+def test_a_cell_that_may_mean_something_else_shows_its_calls_as_sections(calls: str):
+    with pytest.raises(CellError, match="statement") as raised:
+        planned(BOTH + calls)
+    first, *lines = str(raised.value).partition("`--sizes n=16,64`:\n")[2].splitlines()
+    assert first == "    # numpy: loop"
+    assert [line.strip() for line in lines][1:] in (
+        ["# jax: gram", "gram(x)"],
+        ["# jax: gram", "gram(a)"],
+    )
+    code = "\n".join(line.strip() for line in (first, *lines)).replace("(a)", "(x)")
+    # What it shows is a cell that runs.
+    made = planned(BOTH + code)
+    assert [e.label for e in made.entries] == ["numpy: loop", "jax: gram"]
+    assert results(made, {}) == [4.0, 4.0]
+
+
+def test_cells_with_a_meaning_of_their_own_keep_it():
+    shared = "def f(v):\n    return xp.sum(v)\ndef g(v):\n    return f(v)\ng(x)"
+    assert summary(shared) == [("numpy", "numpy"), ("jax", "jax")]
+    assert summary(BOTH + "loop(x) + gram(x)") == [("numpy", "numpy"), ("jax", "jax")]
+    assert summary(BOTH + "loop(x)\ngram(x)", vs=("numpy",)) == [("numpy", "numpy")]
+    assert summary(BOTH + "# numpy\nloop(x)") == [("numpy", "numpy")]
