@@ -74,8 +74,18 @@ class Log:
 
     @property
     def recompiles(self) -> tuple[Compile, ...]:
-        """Recompilations: something like them was compiled before."""
-        return tuple([compile for compile in self.compiles if compile.is_recompile])
+        """Jitted functions that were compiled again, and the eager operations of a storm."""
+        again = self.again
+        return tuple([compile for compile in self.compiles if compile.serial in again])
+
+    @property
+    def again(self) -> frozenset[int]:
+        """The serials of `recompiles`."""
+        stormy = {serial for storm in self.storms for serial in storm.serials}
+        found = self.compiles
+        return frozenset(
+            [c.serial for c in found if c.is_recompile or (c.serial in stormy and c.differs)]
+        )
 
 
 @dataclass(frozen=True, slots=True)

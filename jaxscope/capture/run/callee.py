@@ -21,7 +21,7 @@ from jaxscope.capture.forms.reads import RandomState, Reads
 from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs import nnx
-from jaxscope.capture.inputs.arguments import copied, holds_tracer
+from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -39,6 +39,7 @@ from jaxscope.capture.run.context import Invocation, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject
+from jaxscope.capture.timing.copies import copied
 
 MOST_PROGRAMS = 4
 """Programs compiled for one function and the same shapes: more would cost more than they save."""

@@ -12,7 +12,6 @@ import jax
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
-from jaxscope.capture.inputs.arguments import copied
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -26,6 +25,7 @@ from jaxscope.capture.profile.sessions import (
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.timing import sampling, timed_calls
+from jaxscope.capture.timing.copies import copied
 from jaxscope.model import Memory, Timing, Unavailable
 
 
