@@ -123,3 +123,13 @@ class CompileEvent:
     @property
     def seconds(self) -> float:
         return self.trace_s + self.lower_s + self.compile_s
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """The time of one run of a cell, for a front end."""
+
+    cell: int
+    """The number of the cell, as in `In [3]`."""
+    seconds: float
+    """Wall time, compilations included."""
