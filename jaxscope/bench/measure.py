@@ -26,7 +26,7 @@ from jaxscope.bench.rounds.timed_call import CallCounter, TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.rows import PlannedRow, planned_rows, unavailable_devices
 from jaxscope.bench.warnings import rounds as round_warnings
-from jaxscope.capture.compiles.listener import Listener
+from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.program import describe
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 
@@ -90,7 +90,8 @@ class _Measurement:
         sizes = list(plan.sizes or ({},))
         rows: dict[int, list[ComparisonRow]] = {}
         order = order_of(sizes, plan.seed)
-        with Listener.shared() as listener, Alarm() as alarm:
+        # The programs of a benchmark are its own: the log of the session does not have them.
+        with Listener() as listener, own_work(seen_by=listener), Alarm() as alarm:
             for done, index in enumerate(order):
                 if not self.stopped and time.perf_counter() > self._deadline():
                     self.stopped = (

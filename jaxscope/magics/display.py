@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import sys
 from collections.abc import Generator
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from jaxscope.version import HOME
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from jaxscope.results.base import Result
     from jaxscope.results.comparison import Comparison
     from jaxscope.results.compile_log import CompileLog
@@ -86,8 +89,31 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
     Else it begins below the last frame of jaxscope: in the user's function, or in JAX. A refusal of
-    jaxscope gets one frame, on the line that it refuses.
+    jaxscope gets one frame, on the line that it refuses. IPython shows it without the frames of
+    the magic.
     """
+    error = _cut(error, file)
+    with contextlib.suppress(AttributeError):  # of a class with slots
+        error._render_traceback_ = functools.partial(_rendered, error)  # pyright: ignore
+    return error
+
+
+def _rendered(error: BaseException) -> list[str]:
+    """The traceback as IPython writes it, which asks an exception for this: from the line of the
+    cell on, without the call of the magic above it."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    first = entry = error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code.co_filename.startswith(HOME):
+            first = entry.tb_next
+        entry = entry.tb_next
+    first = first or error.__traceback__
+    return shell.InteractiveTB.structured_traceback(type(error), error, first, tb_offset=0)
+
+
+def _cut(error: BaseException, file: str) -> BaseException:
     refused = isinstance(error, TypeError) and hasattr(error, "line")
     if refused or isinstance(error, MemoryError):
         return _at_line(error, file, getattr(error, "line", None) or 1)
@@ -104,7 +130,19 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
         ours = last is not None and last.tb_frame.f_code.co_filename.startswith(HOME)
         if isinstance(error, TypeError) and entry is last and ours:
             return _at_line(error, file, 1)
+    _without_ours(entry)
     return error.with_traceback(entry)
+
+
+def _without_ours(entry: TracebackType | None) -> None:
+    """Take the frames of jaxscope out of a traceback that begins in the user's code."""
+    while entry is not None:
+        below = entry.tb_next
+        while below is not None and below.tb_frame.f_code.co_filename.startswith(HOME):
+            below = below.tb_next
+        if below is None:  # raised by jaxscope itself
+            return
+        entry.tb_next = entry = below
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:

@@ -39,7 +39,10 @@ _HEADINGS = ("device", "kind", "memory", "free", "peak FLOP/s", "peak bytes/s", 
 
 
 def overview(session: Session, shell: Any) -> None:
-    """Print version, devices, state and magics. Imports no jax and starts no backend."""
+    """Show version, devices, state and magics, in a notebook with example cells above them.
+
+    Imports no jax and starts no backend.
+    """
     jax = "not imported yet"
     if sys.modules.get("jax") is not None:
         jax = f"{metadata.version('jax')} with jaxlib {metadata.version('jaxlib')}"
@@ -62,11 +65,16 @@ def overview(session: Session, shell: Any) -> None:
         for (kind, name), text in _GUIDE.items()
         if name in registered[kind]
     ]
-    print(_columns(rows))  # noqa: T201
-    print()  # noqa: T201
-    print(_columns(guide))  # noqa: T201
-    print()  # noqa: T201
-    print("%%jaxjit? lists its options, %config JaxScope the defaults.")  # noqa: T201
+    last = "%%jaxjit? lists its options, %config JaxScope the defaults."
+    text = f"{_columns(rows)}\n\n{_columns(guide)}\n\n{last}"
+    if getattr(shell, "kernel", None) is None:
+        print(text)  # noqa: T201
+        return
+    from IPython.display import display
+
+    from jaxscope.magics.first_steps import page
+
+    display({"text/plain": text, "text/html": page(text)}, raw=True)
 
 
 def devices(session: Session, line: str) -> None:

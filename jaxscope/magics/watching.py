@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -94,7 +93,6 @@ class Watching(Family):
     def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
         self._footer = False
-        self._repeated: Counter[tuple[str, ...]] = Counter()
         self._before: list[int] = []
 
     def completers(self) -> dict[str, Completer]:
@@ -222,11 +220,8 @@ class Watching(Family):
             # %%jaxwatch and %%jaxjit have just shown it.
             cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
             shown = cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
-            from jaxscope.analysis.compiles.storms import avoidable
+            from jaxscope.view.compiles.rows import avoidable, footer
 
             # New code has to be compiled: a footer only for what could be avoided.
-            again = avoidable(log.recompiles, self._repeated)
-            if not shown and (again or log.total_s >= self.scope.footer_s):
-                from jaxscope.view.compiles.rows import footer
-
-                display.say(footer(log, again))
+            if not shown and (log.total_s >= self.scope.footer_s or avoidable(log)):
+                display.say(footer(log))

@@ -74,8 +74,18 @@ class Log:
 
     @property
     def recompiles(self) -> tuple[Compile, ...]:
-        """Recompilations: something like them was compiled before."""
-        return tuple([compile for compile in self.compiles if compile.is_recompile])
+        """Jitted functions that were compiled again, and the eager operations of a storm."""
+        again = self.again
+        return tuple([compile for compile in self.compiles if compile.serial in again])
+
+    @property
+    def again(self) -> frozenset[int]:
+        """The serials of `recompiles`."""
+        stormy = {serial for storm in self.storms for serial in storm.serials}
+        found = self.compiles
+        return frozenset(
+            [c.serial for c in found if c.is_recompile or (c.serial in stormy and c.differs)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +123,13 @@ class CompileEvent:
     @property
     def seconds(self) -> float:
         return self.trace_s + self.lower_s + self.compile_s
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """The time of one run of a cell, for a front end."""
+
+    cell: int
+    """The number of the cell, as in `In [3]`."""
+    seconds: float
+    """Wall time, compilations included."""

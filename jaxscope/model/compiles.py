@@ -182,6 +182,14 @@ class Compile:
         return self.trace_s + self.lower_s + self.compile_s
 
     @property
-    def is_recompile(self) -> bool:
+    def differs(self) -> bool:
         """Whether something like it was compiled before: the causes name the difference."""
         return any(cause.kind not in FIRST_TIMES for cause in self.causes)
+
+    @property
+    def is_recompile(self) -> bool:
+        """Whether a jitted function was compiled again: not a further shape of an eager operation,
+        which JAX compiles once per shape, and not code that was edited, which is new."""
+        if self.kind is CompileKind.EAGER or not self.differs:
+            return False
+        return not all(cause.kind is CauseKind.REDEFINED and not cause.fix for cause in self.causes)

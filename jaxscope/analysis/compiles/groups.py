@@ -19,14 +19,12 @@ class CompileGroup:
     title: str
     """`In [3]:4`, `train.py:12`, a function's name, `In [3]`."""
     compiles: tuple[Compile, ...]
+    recompiles: int = 0
+    """How many of them are recompilations."""
 
     @property
     def count(self) -> int:
         return len(self.compiles)
-
-    @property
-    def recompiles(self) -> int:
-        return sum(compile.is_recompile for compile in self.compiles)
 
     @property
     def trace_s(self) -> float:
@@ -75,7 +73,11 @@ def _grouped(log: Log, title: Callable[[Compile], str]) -> tuple[CompileGroup, .
     groups: dict[str, list[Compile]] = {}
     for compile in log.compiles:
         groups.setdefault(title(compile), []).append(compile)
-    found = [CompileGroup(name, tuple(compiles)) for name, compiles in groups.items()]
+    again = log.again
+    found = [
+        CompileGroup(name, tuple(compiles), sum(c.serial in again for c in compiles))
+        for name, compiles in groups.items()
+    ]
     return tuple(sorted(found, key=lambda group: -group.total_s))
 
 

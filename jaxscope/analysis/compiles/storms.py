@@ -15,7 +15,8 @@ LEAST = 3
 """Compilations of one line that make a storm: two are a compilation and its recompilation."""
 
 _MANY = 8
-"""Recompilations of one line that make a storm, whatever their causes."""
+"""Recompilations of one line that make a storm, whatever their causes, and compilations of one
+eager operation."""
 
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
 _WITH_VALUES = _SHAPES | {CauseKind.STATIC_VALUE, CauseKind.STRUCTURE}
@@ -60,35 +61,12 @@ _PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
 }
 
 
-def avoidable(recompiles: Sequence[Compile], earlier: Counter[tuple[str, ...]]) -> bool:
-    """Whether the recompilations of one cell include one that its author would want to avoid.
-
-    That of a jitted function with a fix is one. A second shape of an eager operation is ordinary
-    work: it counts where one operation of one line compiles 8 times in the cell, or in 3 cells.
-    `earlier` counts the cells of that, and is updated.
-    """
-    fixable = [compile for compile in recompiles if any(cause.fix for cause in compile.causes)]
-    eager = Counter(_operation(c) for c in fixable if c.kind is CompileKind.EAGER)
-    earlier.update(eager.keys())
-    return (
-        any(compile.kind is not CompileKind.EAGER for compile in fixable)
-        or any(number >= _MANY for number in eager.values())
-        or any(earlier[operation] >= LEAST for operation in eager)
-    )
-
-
-def _operation(compile: Compile) -> tuple[str, ...]:
-    """The operation and its line. A cell that runs again has a new number in IPython's terminal."""
-    if compile.site is None:
-        return (compile.fun_name,)
-    file = re.sub(r"^<ipython-input-\d+-", "", compile.site.file)
-    return compile.fun_name, file, str(compile.site.span.line)
-
-
 def storms(compiles: Sequence[Compile]) -> tuple[Storm, ...]:
     """The storms among the compilations, in the order they began.
 
-    A group is the eager operations of one line, or the compilations of one function there.
+    A group is the eager operations of one line, or the compilations of one function there. Eager
+    operations make a storm where one of them compiles again and again: a few shapes, such as those
+    of the parameters of a network, are ordinary work.
     """
     groups: dict[tuple[str, int, str], list[Compile]] = {}
     for compile in compiles:
@@ -110,11 +88,21 @@ def line_of(compile: Compile) -> tuple[str, int, str] | None:
 
 def _of_one_kind(group: Sequence[Compile]) -> bool:
     """Whether at least half of the recompilations have one cause, or there are very many."""
-    kinds = [compile.causes[0].kind for compile in group if compile.is_recompile]
-    if group[0].kind is CompileKind.EAGER or not kinds or len(kinds) >= _MANY:
+    if group[0].kind is CompileKind.EAGER:
+        return _repeats(group)
+    kinds = [compile.causes[0].kind for compile in group if compile.differs]
+    if not kinds or len(kinds) >= _MANY:
         return True
     most = Counter(kinds).most_common(1)[0][1]
     return most >= 2 and 2 * most >= len(kinds)
+
+
+def _repeats(group: Sequence[Compile]) -> bool:
+    """Whether one eager operation of a line compiles again and again."""
+    sharded = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
+    bodies = [c for c in group if any(cause.kind is CauseKind.EAGER_BODY for cause in c.causes)]
+    most = max(Counter(compile.fun_name for compile in group).values())
+    return most >= _MANY or max(len(sharded), len(bodies)) >= LEAST
 
 
 def _storm(group: Sequence[Compile]) -> Storm:
@@ -128,7 +116,7 @@ def _storm(group: Sequence[Compile]) -> Storm:
 def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[str, str]:
     """The pattern, and the first cause that it does not explain."""
     kind = _main_kind(group)
-    others = [c for c in group if c.is_recompile and c.causes[0].kind is not kind]
+    others = [c for c in group if c.differs and c.causes[0].kind is not kind]
     if not others:
         return pattern, fix
     reason = others[0].causes[0]
@@ -140,18 +128,18 @@ def _with_exceptions(group: Sequence[Compile], pattern: str, fix: str) -> tuple[
 
 def _eager(group: Sequence[Compile]) -> tuple[str, str]:
     sharded = [compile for compile in group if any(c.fix == PLACE_IT for c in compile.causes)]
-    if 2 * len(sharded) > len(group):
+    others = [compile for compile in group if compile not in sharded]
+    if sharded and not (others and _repeats(others)):
         arrays = [_split(one)[1] for compile in sharded for one in compile.signature[:1]]
         which = f" ({listed(tuple(dict.fromkeys(arrays)))})" if arrays else ""
         return f"JAX shards inputs over their devices{which}", PLACE_IT
     if sharded:  # beside operations of the user's, which can be changed
-        return _eager([compile for compile in group if compile not in sharded])
+        return _eager(others)
     counts = Counter(compile.fun_name for compile in group)
     name, most = counts.most_common(1)[0]
-    if most < LEAST:
-        names = tuple(counts)
-        several = f"{len(names)} different operations ({listed(names)})"
-        return several if len(names) > 1 else f"`{name}`", _JIT_IT
+    bodies = [c for c in group if any(cause.kind is CauseKind.EAGER_BODY for cause in c.causes)]
+    if most < _MANY and bodies:
+        name, most = bodies[0].fun_name, len(bodies)
     same = [compile for compile in group if compile.fun_name == name]
     series = _series(same)
     others = f", in {len(counts)} operations" if len(counts) > 1 else f", in `{name}`"
@@ -187,7 +175,7 @@ def _function(group: Sequence[Compile]) -> tuple[str, str]:
 def _main_kind(group: Sequence[Compile]) -> CauseKind | None:
     """The most frequent first cause of the recompilations."""
     kinds = Counter(
-        compile.causes[0].kind for compile in group if compile.causes and compile.is_recompile
+        compile.causes[0].kind for compile in group if compile.causes and compile.differs
     )
     if kinds:
         return kinds.most_common(1)[0][0]
@@ -215,7 +203,7 @@ def _series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:
     path = max(changed, key=changed.__getitem__)
     found = describe(path, by_path[path])
     own = [c.after for one in group for c in one.causes if c.path == path and c.after]
-    if group[0].is_recompile and len(set(own)) >= LEAST:
+    if group[0].differs and len(set(own)) >= LEAST:
         # The value before the first one belongs to a different line.
         found = describe(path, own)
     return None if found is None else (path, found)

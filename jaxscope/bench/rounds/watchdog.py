@@ -8,6 +8,7 @@ abandoned when its time is over.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import signal
 import threading
 import time
@@ -105,9 +106,11 @@ def run_on_thread(
     result: list[T] = []
     failed: list[BaseException] = []
 
+    context = contextvars.copy_context()
+
     def run() -> None:
         try:
-            result.append(work())
+            result.append(context.run(work))
         except BaseException as error:
             failed.append(error)
 

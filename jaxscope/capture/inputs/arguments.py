@@ -74,13 +74,6 @@ class Arguments:
         return Arguments(self.packed, tuple(leaves))
 
 
-def copied(tree: Any) -> Any:
-    """A pytree with copies of its JAX arrays, which outlive a call that donates them."""
-    return jax.tree_util.tree_map(
-        lambda leaf: leaf.copy() if isinstance(leaf, jax.Array) else leaf, tree
-    )
-
-
 def holds_tracer(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether some leaf of a pytree is a tracer."""
     leaves = jax.tree_util.tree_leaves(tree, is_leaf=is_leaf)

@@ -71,11 +71,13 @@ def sessions_of(
     plan: ProfilePlan,
     handles: Handles,
     now: Callable[[], float] = time.perf_counter,
+    say: Callable[[str], None] = lambda phase: None,
 ) -> ProfiledCalls:
     """Alternate unprofiled and profiled calls, as often as the plan and their cost allow, or until
     more sessions would change no share by more than 2 points.
 
-    Raises TooManyEventsError where one call has too many events.
+    `say` gets the number of each session. Raises TooManyEventsError where one call has too many
+    events.
     """
     began = now()
     events = events_of(handles)
@@ -87,6 +89,7 @@ def sessions_of(
     trace = b""
     while len(sessions) < planned.sessions:
         calls = planned.calls
+        say(f"profiling, session {len(sessions) + 1} of {planned.sessions}")
         unprofiled = tuple([timed(call, args) for args in batch(calls)])
         arguments = list(batch(calls + 1 if calls > 1 else 1))
         with quiet_gc(), profiler.recording() as recording:

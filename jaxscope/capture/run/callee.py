@@ -21,7 +21,7 @@ from jaxscope.capture.forms.reads import RandomState, Reads
 from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs import nnx
-from jaxscope.capture.inputs.arguments import copied, holds_tracer
+from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -39,6 +39,7 @@ from jaxscope.capture.run.context import Invocation, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject
+from jaxscope.capture.timing.copies import copied
 
 MOST_PROGRAMS = 4
 """Programs compiled for one function and the same shapes: more would cost more than they save."""
@@ -164,6 +165,9 @@ class Callee:
             return self._plainly(why, args, kwargs)
         printed = len(cell.recorder.printed), len(cell.recorder.written)
         out, err = io.StringIO(), io.StringIO()
+        failed: str | None = None
+        wrapped: Any = None
+        captured = None
         try:
             wrapped = run.read()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -172,7 +176,6 @@ class Callee:
                 raise uses_text(subject.plain.texts[0].line)
             if random.changed():
                 raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
-            captured = None
             if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
                 captured = self._compiled(run, traced, call)
         except Exception as error:
@@ -180,11 +183,14 @@ class Callee:
             del cell.recorder.printed[printed[0] :], cell.recorder.written[printed[1] :]
             if error_origin.is_ours(error, cell.text.file):
                 cell.failed("compile", error, "it ran as plain Python")
-                return self._plainly("", args, kwargs)
-            why = _reason(error, cell, subject)
-            if given is not None:
-                self._refused[given.key] = why
-            return self._plainly(why, args, kwargs)
+                failed = ""
+            else:
+                failed = _reason(error, cell, subject)
+                if given is not None:
+                    self._refused[given.key] = failed
+        # Outside of `except`: what plain Python raises has not this error as its context.
+        if failed is not None:
+            return self._plainly(failed, args, kwargs)
         sys.stdout.write(out.getvalue())
         sys.stderr.write(err.getvalue())
         if captured is None:

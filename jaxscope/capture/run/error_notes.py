@@ -24,7 +24,7 @@ from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.program.request import CompileRequest
-from jaxscope.capture.run import jax_errors
+from jaxscope.capture.run import error_site, jax_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,13 @@ class CellErrors:
             reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
             sentence = f"JAX cannot apply `{self.composition}` to this program: {reason}."
             return f"jaxscope: {where}{sentence} {NOTHING_CHANGED}"
-        if line is None:
-            return None
-        return f"jaxscope: Line {line} of the cell." + ("" if self.wrote else f" {NOTHING_CHANGED}")
+        # The traceback has the line. Nothing else is known.
+        return None if self.wrote or line is None else f"jaxscope: {NOTHING_CHANGED}"
 
     def fix(self, error: BaseException) -> str | None:
         """The line and the fix, or None where there is no fix."""
         line = line_of(error, self.cell.file)
-        fix = self._fix(error, line)
+        fix = error_site.with_site(self._fix(error, line), error)
         if fix is None:
             return None
         if _needs_a_value(error):
@@ -90,7 +89,7 @@ class CellErrors:
             found = _blamed(error) & fixable or self.cell.syntax.names_on(line) & fixable
             maps = self.composition.maps
             fix = _with_names(error, fix, found, self.values, fixable=not maps)
-        return fix if line is None else f"Line {line}: {fix}"
+        return fix if line is None else f"Line {line}: {fix}".replace(": \n", ":\n", 1)
 
     def _fix(self, error: BaseException, line: int | None) -> str | None:
         pmap = self.composition.has_pmap
@@ -139,7 +138,7 @@ def explained_call(
         fixable = settable and not call.is_jitted and not composition.maps
         note = _note_of_call(error, call, composition, namespace, fixable=fixable)
         if note is not None:
-            error.add_note(f"jaxscope: {note}")
+            error.add_note(f"jaxscope: {note}".replace(": \n", ":\n", 1))
         raise
 
 
@@ -154,6 +153,7 @@ def _note_of_call(
     if isinstance(error, RefusedError | SettingsError):
         return None
     fix = jax_errors.fix(error, namespace, pmap=composition.has_pmap)
+    fix = error_site.with_site(fix, error)
     if fix is None or not _needs_a_value(error):
         return fix
     if f"while tracing the function {call.name} at " not in str(error):

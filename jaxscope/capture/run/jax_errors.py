@@ -14,6 +14,7 @@ from jaxscope.capture.source.frames import is_installed
 
 _SHAPE = "Shapes must be 1D sequences of concrete values"
 _FORMAT = "Tracer.__format__"
+_AXIS = re.compile(r"unbound axis name: (\w+)")
 OF_A_VALUE = (_SHAPE, _FORMAT)
 """Texts of JAX and Python for a shape and a string that depend on a traced value."""
 
@@ -161,8 +162,8 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         NameError,
         "unbound axis name",
         (
-            "No transform around this code has an axis of that name: use the name of its axis, or "
-            "set it with `--axis-name`."
+            "No transform around this code has an axis `{axis}`: use the name of its axis, or set "
+            "it with `--axis-name {axis}` of `%%jaxvmap` or `%%jaxpmap`."
         ),
     ),
     # Functions that a transform does not fit. In block form jaxscope checks these itself; the rows
@@ -300,7 +301,7 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue
         if isinstance(error, kind) and (part in text or part in text.lower()):
-            return words
+            return _with_axis(words, text)
     if isinstance(error, RuntimeError) and any(part in text for part in _DELETED):
         gone = [
             f"`{name}`"
@@ -312,6 +313,11 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             "reused: create it again before this run."
         )
     return None
+
+
+def _with_axis(words: str, text: str) -> str:
+    found = _AXIS.search(text)
+    return words if found is None else words.replace("{axis}", found[1])
 
 
 def _caller(error: BaseException) -> str:

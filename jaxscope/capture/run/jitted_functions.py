@@ -21,7 +21,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
 from jaxscope.capture.forms.call import is_jitted, transforms_of
-from jaxscope.capture.inputs.arguments import copied, holds_tracer, paths_of
+from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
@@ -30,6 +30,7 @@ from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.transforms import parameters
 from jaxscope.capture.vmap import watching
 from jaxscope.model import CompileKind

@@ -12,7 +12,6 @@ import jax
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.devices import memory
-from jaxscope.capture.inputs.arguments import copied
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
@@ -26,6 +25,7 @@ from jaxscope.capture.profile.sessions import (
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.timing import sampling, timed_calls
+from jaxscope.capture.timing.copies import copied
 from jaxscope.model import Memory, Timing, Unavailable
 
 
@@ -58,18 +58,20 @@ def measure(
     listener: Listener,
     *,
     again: bool = False,
+    say: Callable[[str], None] = lambda phase: None,
 ) -> Measured:
     """Run the program for its results and time it; see `timed_calls.measure` for how often it runs.
 
     `again` says that the user's own call has run already: then a program with effects is not run.
+    `say` gets the phase of a profile that begins.
     Raises MemoryError when the program needs more than the device has free.
     """
     try:
-        return _measure(captured, call, settings, listener, again=again)
+        return _measure(captured, call, settings, listener, again=again, say=say)
     except RetracedError:  # raised before the program ran
         entry = replace(captured.entry, call=captured.entry.compiled)
         captured = replace(captured, entry=entry)
-        return _measure(captured, call, settings, listener, again=again)
+        return _measure(captured, call, settings, listener, again=again, say=say)
 
 
 def _measure(
@@ -79,6 +81,7 @@ def _measure(
     listener: Listener,
     *,
     again: bool,
+    say: Callable[[str], None],
 ) -> Measured:
     if settings.runs == 0 or call is None:
         return Measured(None)
@@ -118,10 +121,11 @@ def _measure(
     # A program that donates its arguments is profiled first, on copies: the run that counts is the
     # last one.
     if copier is None:
+        say("timing")
         results, timings = run()
-        profiled = _profiled(captured, program, batch, plan)
+        profiled = _profiled(captured, program, batch, plan, say)
     else:
-        profiled = _profiled(captured, program, batch, plan)
+        profiled = _profiled(captured, program, batch, plan, say)
         results, timings = run()
     return replace(profiled, results=results, timings=timings, plan=plan)
 
@@ -146,10 +150,11 @@ def _profiled(
     program: Callable[..., Any],
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
+    say: Callable[[str], None],
 ) -> Measured:
     """Profiled calls of a program that may be repeated; its results are not needed."""
     try:
-        found = sessions_of(program, batch, plan, captured.handles)
+        found = sessions_of(program, batch, plan, captured.handles, say=say)
     except (Exception, KeyboardInterrupt) as error:
         return Measured(None, sessions=Unavailable(_why(error)))
     return Measured(

@@ -319,10 +319,11 @@ def _warnings(
     if gone:
         names = ", ".join(sorted(gone)[:3])
         warnings.append(f"{names} was released, so its time counts at the calling line.")
-    if found.compile_s > 0.2 * found.wall_s:
+    # Above a half it is the headline.
+    if 0.2 * found.wall_s < found.compile_s <= 0.5 * found.wall_s:
         warnings.append(
-            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compiling. Run it again "
-            "to profile it warm."
+            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compilation. Run it "
+            "again for its warm time."
         )
     if not runs:
         warnings.append("JAX ran no program in this cell.")

@@ -100,7 +100,12 @@ class Run:
         given.context.say("running")
         with self._subject.explained():
             measured = measure(
-                captured, wrapped.call, given.settings, given.context.listener, again=wrapped.again
+                captured,
+                wrapped.call,
+                given.settings,
+                given.context.listener,
+                again=wrapped.again,
+                say=given.context.say,
             )
         value = None if measured.results is None else wrapped.finalize(measured.results)
         return FinishedRun(wrapped, captured, measured.with_transfer(wrapped.transfer), value)

@@ -13,6 +13,10 @@ one before: a compilation that began inside another ends first. No event comes t
 The storms are `StormUpdate`s: the compilations so far that belong together, with their pattern and
 fix. They are left out when nothing about them is new.
 
+After each cell its time is sent, as a `CellRun`:
+
+    {"events": [], "runs": [...]}
+
 The kernel closes the comm only when jaxscope is unloaded; the front end closes it when it leaves.
 """
 
@@ -30,6 +34,7 @@ from jaxscope.model import to_json
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
     from jaxscope.magics.session.session import Session
+    from jaxscope.model.compile_log import CellRun
 
 PAUSE_S = 0.1
 BATCH = 200
@@ -49,6 +54,8 @@ class _Subscriber:
         self.waiting = collections.deque(backlog)
         self.sent: set[int] = set()
         self.storms = LiveStorms()
+        self.runs: collections.deque[CellRun] = collections.deque()
+        """Runs of cells that it has not received."""
 
     def take(self) -> list[RawCompile]:
         found: list[RawCompile] = []
@@ -70,6 +77,7 @@ class CompileFeed:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._unsubscribe = session.on_finish(self._enqueue)
+        session.on_run = self._enqueue_run
 
     def opened(self, comm: Any, message: Any) -> None:
         """A front end subscribes."""
@@ -80,6 +88,7 @@ class CompileFeed:
             # First subscribe to new compilations, then add the finished ones: none is missed.
             self._subscribers = (*self._subscribers, subscriber)[-COMMS:]
             subscriber.waiting.extendleft(reversed(self._session.finished()))
+            subscriber.runs.extend(self._session.runs)
             self._wake.set()
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -104,6 +113,12 @@ class CompileFeed:
         # On the thread that compiled: pass it on, no more.
         for subscriber in self._subscribers:
             subscriber.waiting.append(raw)
+        if self._subscribers:
+            self._wake.set()
+
+    def _enqueue_run(self, run: CellRun) -> None:
+        for subscriber in self._subscribers:
+            subscriber.runs.append(run)
         if self._subscribers:
             self._wake.set()
 
@@ -134,9 +149,14 @@ class CompileFeed:
                 events.append(to_json(self._session.event_of(raw)))
                 if not raw.error:
                     subscriber.storms.add(self._session.compile_of(raw))
-        if not events:
+        runs: list[Any] = []
+        while subscriber.runs:
+            runs.append(to_json(subscriber.runs.popleft()))
+        if not events and not runs:
             return
         message: dict[str, Any] = {"events": events}
+        if runs:
+            message["runs"] = runs
         with contextlib.suppress(Exception):  # without a pattern each stays its own entry
             # Once per backlog: the pattern of a long storm takes some milliseconds.
             if not subscriber.waiting and (updates := subscriber.storms.updates()):

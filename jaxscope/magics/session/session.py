@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jaxscope import background
 from jaxscope.jax_import import on_arrival
 from jaxscope.magics.session.cell_history import CellHistory
+from jaxscope.model.compile_log import CellRun
 from jaxscope.results.report import Report, keep_latest
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 REPORTS_KEPT = 16
 """So that after all cells of a usual notebook ran again, each can be compared with its last run."""
+RUNS_KEPT = 1000
+"""Runs of cells whose times are kept, for the side panel."""
 CELLS_KEPT = 64
 """Cells whose compiled programs are kept: each holds about 1.5 MB, most of it XLA's."""
 
@@ -43,6 +46,12 @@ class Session:
         self._began = time.time()
         self.cells = CellHistory(shell)
         self._hooks: tuple[Callable[[RawCompile], None], ...] = ()
+        self._running: list[float] = []
+        """The start of each cell that runs, outermost first; a cell may run a cell."""
+        self.runs: collections.deque[CellRun] = collections.deque(maxlen=RUNS_KEPT)
+        """The latest runs of cells."""
+        self.on_run: Callable[[CellRun], None] = lambda run: None
+        """Called after each cell, by the feed of the front ends."""
         # A cell that imports jax and compiles at once is observed from its first compilation on.
         self._stack.enter_context(on_arrival(self.listen_if_jax_is_there))
         if background.listening():  # what it observed is the session's from now on
@@ -101,6 +110,7 @@ class Session:
     def cell_begins(self, cell_id: str = "") -> None:
         """A cell is about to run."""
         self.cells.begin(self.compiled, cell_id)
+        self._running.append(time.perf_counter())
 
     def cell_ends(self, number: int | None) -> None:
         """A cell has run, under this number; the names of its code are noted."""
@@ -109,6 +119,11 @@ class Session:
             with contextlib.suppress(Exception):
                 self.cells.note(self._listener.since(self.cells.noted))
         self.cells.end(self.compiled, number)
+        began = self._running.pop() if self._running else None
+        if began is not None and number is not None and not self._running:
+            self.runs.append(run := CellRun(number, time.perf_counter() - began))
+            with contextlib.suppress(Exception):
+                self.on_run(run)
 
     def log(self, since: int = 0) -> CompileLog:
         """The compilations after that serial; the log stays up to date."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from jaxscope.analysis.compiles.storms import StormUpdate
 from jaxscope.model import Equation, Record, Stage, StageKind
-from jaxscope.model.compile_log import CompileEvent
+from jaxscope.model.compile_log import CellRun, CompileEvent
 
 
 class PayloadJson(TypedDict):
@@ -262,3 +262,4 @@ class CompileNewsJson(TypedDict):
 
     events: list[CompileEvent]
     storms: NotRequired[list[StormUpdate]]
+    runs: NotRequired[list[CellRun]]

@@ -10,13 +10,30 @@ from jaxscope.model.compile_log import Log
 from jaxscope.view.base.bars import small_bar
 from jaxscope.view.base.document import SEPARATOR, Chapter, Document, Part, View
 from jaxscope.view.base.table import Below, Cell, Table
-from jaxscope.view.compiles.rows import MOST_ROWS, OPERATIONS, LogRow, first_line, group_table, rows
+from jaxscope.view.compiles.rows import (
+    MOST_ROWS,
+    OPERATIONS,
+    LogGroup,
+    LogRow,
+    first_line,
+    group_table,
+    rows,
+)
 
 
 def document(log: Log, most: int = MOST_ROWS) -> Document:
     """The log with its `most` slowest rows, and sums by function and by cell."""
     found = rows(log, most)
-    chapters = [Chapter("rows", "", parts=(Part("", _table(found.rows), brief=True),))]
+    groups = [[row for row in found.rows if row.group is group] for group in LogGroup]
+    groups = [members for members in groups if members]
+    chapters = [
+        Chapter(
+            members[0].group.name.lower(),
+            str(members[0].group) if len(groups) > 1 else "",
+            parts=(Part("", _table(members), brief=True),),
+        )
+        for members in groups
+    ]
     if found.left_out:
         chapters.append(Chapter("rest", "", (found.left_out,)))
     for title, head, groups in (

@@ -41,7 +41,8 @@ def _groups(log: Log) -> list[CompileGroup]:
         return groups
     kept, rest = groups[: _MOST_FUNCTIONS - 1], groups[_MOST_FUNCTIONS - 1 :]
     others = tuple([compile for group in rest for compile in group.compiles])
-    return [*kept, CompileGroup(f"{len(rest)} other functions", others)]
+    recompiles = sum(group.recompiles for group in rest)
+    return [*kept, CompileGroup(f"{len(rest)} other functions", others, recompiles)]
 
 
 def _stages(groups: Sequence[CompileGroup]) -> Iterator[FigureSeries]:
@@ -76,7 +77,8 @@ def _of_group(
     group: CompileGroup, again: bool, log: Log, begun: float, together: bool
 ) -> list[tuple[float, float, str]]:
     """Time, seconds and words of each point."""
-    chosen = [compile for compile in group.compiles if compile.is_recompile is again]
+    marked = log.again
+    chosen = [compile for compile in group.compiles if (compile.serial in marked) is again]
     if not together:
         return [(_at(c, begun), c.total_s, _words(c, log)) for c in chosen]
     width = max(max(_at(compile, begun) for compile in log.compiles) / _BINS, 1e-9)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from enum import StrEnum
 
 from jaxscope import words
-from jaxscope.analysis.compiles.groups import CompileGroup, called, line_text, place, storm_of
+from jaxscope.analysis.compiles.groups import (
+    CompileGroup,
+    called,
+    file_name,
+    line_text,
+    place,
+    storm_of,
+)
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent
 from jaxscope.model.compile_log import Log
 from jaxscope.view.base.table import Table
@@ -33,11 +41,20 @@ _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
 
+class LogGroup(StrEnum):
+    """The groups of rows, in order, by their titles."""
+
+    AGAIN = "Recompiled functions"
+    FIRST = "First compilations"
+    EAGER = "Eager operations"
+
+
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One row: a compilation, repeated recompilation of one line, or the eager operations of
-    several lines."""
+    """One row: a compilation, repeated recompilation of one line, or the eager operations of a
+    cell."""
 
+    group: LogGroup
     place: str
     what: str
     compiles: tuple[Compile, ...]
@@ -49,6 +66,8 @@ class LogRow:
     callers: tuple[str, ...] = ()
     """The call stack above that line, innermost first: `train at In [2]:3`."""
     failed: bool = False
+    again: bool = False
+    """Whether it is a recompilation."""
 
     @property
     def seconds(self) -> float:
@@ -58,11 +77,6 @@ class LogRow:
     def stages(self) -> tuple[float, float, float]:
         """Seconds of tracing, lowering and XLA."""
         return _stages(self.compiles)
-
-    @property
-    def again(self) -> bool:
-        """Whether it is a recompilation."""
-        return any(compile.is_recompile for compile in self.compiles)
 
     @property
     def disk_cache(self) -> str:
@@ -77,7 +91,7 @@ class LogRow:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows shown, in start order, and a sentence on those left out."""
+    """The rows shown, by group and in start order, and a sentence on those left out."""
 
     rows: tuple[LogRow, ...]
     left_out: str = ""
@@ -92,35 +106,48 @@ def _stages(compiles: Sequence[Compile]) -> tuple[float, float, float]:
 
 
 def first_line(log: Log) -> str:
-    """Number and seconds of compilations, recompilations, and the slowest."""
-    number, total = len(log.compiles), log.total_s
-    if not number and not log.failed and not log.passes:
-        return "Nothing was compiled."
-    if log.failed and not number and not log.passes:
-        return f"{words.count(len(log.failed), 'compile')} failed after {words.seconds(total)}"
-    trace, lower, xla = words.parts(total, *_stages((*log.compiles, *log.failed, *log.passes)))
-    time = f"{words.seconds(total)} (trace {trace}, lower {lower}, XLA {xla})"
-    found = [f"{words.count(number, 'compile')} in {time}"]
+    """Number and seconds of the functions compiled, recompilations, the slowest; then the eager
+    operations."""
+    functions = [c for c in log.compiles if c.kind is not CompileKind.EAGER]
+    operations = [c for c in log.compiles if c.kind is CompileKind.EAGER]
+    found = [_counted([*functions, *log.failed, *log.passes], len(functions), log)]
     if again := len(log.recompiles):
         found.append(words.count(again, "recompile"))
     if hits := sum(c.persistent is Persistent.HIT for c in log.compiles):
         found.append(f"{hits} from the disk cache")
-    if log.failed:
+    if log.failed and functions:
         found.append(f"{len(log.failed)} failed")
     if log.passes:
         found.append(f"{len(log.passes)} traced or lowered only")
-    if number > 1:
-        slowest = max(log.compiles, key=lambda compile: compile.total_s)
+    if len(functions) > 1:
+        slowest = max(functions, key=lambda compile: compile.total_s)
         where = place(slowest, log)
         at = f" at {where}" if where else ""
         found.append(f"slowest: {called(slowest)}{at}, {words.seconds(slowest.total_s)}")
-    return " · ".join(found)
+    if operations:
+        seconds = words.seconds(sum(compile.total_s for compile in operations))
+        found.append(f"{words.count(len(operations), 'eager operation')}, {seconds}")
+    return " · ".join(filter(None, found)) or "Nothing was compiled."
+
+
+def _counted(compiles: Sequence[Compile], number: int, log: Log) -> str:
+    total = sum(compile.total_s for compile in compiles)
+    if not compiles:
+        return ""
+    if log.failed and not number and not log.passes:
+        return f"{words.count(len(log.failed), 'compile')} failed after {words.seconds(total)}"
+    trace, lower, xla = words.parts(total, *_stages(compiles))
+    time = f"{words.seconds(total)} (trace {trace}, lower {lower}, XLA {xla})"
+    return f"{words.count(number, 'compile')} in {time}"
 
 
 def rows(log: Log, most: int = MOST_ROWS) -> Rows:
-    """One row per compilation; one per line that recompiles repeatedly, and one for all first uses
-    of eager operations."""
-    found = list(_rows(log))
+    """One row per compilation of a function; one per line that recompiles repeatedly, and one per
+    cell for its eager operations. A fix is shown once."""
+    order, fixes, found = list(LogGroup), set[str](), list[LogRow]()
+    for row in sorted(_rows(log), key=lambda row: order.index(row.group)):
+        found.append(replace(row, fix="") if row.fix in fixes else row)
+        fixes.add(row.fix)
     if len(found) <= most:
         return Rows(tuple(found))
     kept = {id(row) for row in sorted(found, key=lambda row: -row.seconds)[:most]}
@@ -132,37 +159,38 @@ def rows(log: Log, most: int = MOST_ROWS) -> Rows:
 
 
 def _rows(log: Log) -> Iterator[LogRow]:
-    storm_by_serial, seen, single = storm_of(log), set[int](), list[Compile]()
+    storm_by_serial, seen = storm_of(log), set[int]()
     by_serial = {compile.serial: compile for compile in log.compiles}
-    first_uses = [c for c in log.compiles if c.kind is CompileKind.EAGER and not c.is_recompile]
-    loose = [compile for compile in first_uses if compile.serial not in storm_by_serial]
-    together = {compile.serial for compile in loose} if len(loose) > 1 else set[int]()
     failed = {compile.serial for compile in log.failed}
-    everything: Sequence[Compile] = log.compiles
-    if log.failed:
-        everything = sorted((*log.compiles, *log.failed), key=lambda compile: compile.serial)
-    for compile in everything:
+    eager: dict[str, list[Compile]] = {}
+    for compile in sorted((*log.compiles, *log.failed), key=lambda compile: compile.serial):
         storm = storm_by_serial.get(compile.serial)
         if storm is not None:
             if id(storm) not in seen:
                 seen.add(id(storm))
                 members = [by_serial[n] for n in storm.serials if n in by_serial]
                 yield _row(members, log, storm.pattern, storm.fix)
-        elif compile.serial in together:
-            single.append(compile)
         elif compile.serial in failed:
             yield _row([compile], log, f"failed: {compile.error}", "", failed=True)
+        elif compile.kind is CompileKind.EAGER:
+            eager.setdefault(_cell(compile, log), []).append(compile)
         else:
             yield _row([compile], log, _why(compile), fix(compile))
-    if single:
-        yield _operations(single, log)
+    for where, operations in eager.items():
+        yield _operations(where, operations, log)
+
+
+def _cell(compile: Compile, log: Log) -> str:
+    if compile.cell is not None:
+        return f"In [{compile.cell}]"
+    return file_name(compile, log) or "unknown line"
 
 
 def _disk_cache(compile: Compile) -> str:
     if compile.persistent is Persistent.HIT:
         return "From the disk cache."
     # The causes of a recompilation have the reason already.
-    known = compile.persistent is Persistent.WRITTEN and compile.is_recompile
+    known = compile.persistent is Persistent.WRITTEN and compile.differs
     return "" if known else compile.persistent_why
 
 
@@ -171,7 +199,10 @@ def _row(
 ) -> LogRow:
     """One compilation, or the repeated ones of one line."""
     first, names = compiles[0], tuple(dict.fromkeys(map(called, compiles)))
+    again = len(compiles) > 1 or first.is_recompile
+    group = LogGroup.AGAIN if again else LogGroup.FIRST
     return LogRow(
+        LogGroup.EAGER if first.kind is CompileKind.EAGER else group,
         place(first, log),
         names[0] if len(names) == 1 else OPERATIONS,
         tuple(compiles),
@@ -180,17 +211,27 @@ def _row(
         text=line_text(first, log),
         callers=callers(first, log),
         failed=failed,
+        again=again,
     )
 
 
-def _operations(single: Sequence[Compile], log: Log) -> LogRow:
-    places = tuple(dict.fromkeys(place(compile, log) for compile in single))
-    names = tuple(dict.fromkeys(compile.fun_name for compile in single))
-    where = places[0] if len(places) == 1 else words.count(len(places), "line")
-    what = called(single[0]) if len(names) == 1 else OPERATIONS
-    text = line_text(single[0], log) if len(places) == 1 else ""
-    why = f"first use of eager operations ({words.listed(names, 4)})"
-    return LogRow(where, what, tuple(single), why, "", text=text)
+def _operations(where: str, compiles: Sequence[Compile], log: Log) -> LogRow:
+    """The eager operations of a cell. JAX compiles each once per shape: there is no fix."""
+    if len(compiles) == 1:
+        (one,) = compiles
+        name, why = called(one), f"first use{_given(one)}"
+        text = line_text(one, log)
+        return LogRow(LogGroup.EAGER, place(one, log), name, (one,), why, "", text=text)
+    names = tuple(dict.fromkeys(compile.fun_name for compile in compiles))
+    why = f"{len(compiles)} small compilations ({words.listed(names, 4)})"
+    return LogRow(LogGroup.EAGER, where, OPERATIONS, tuple(compiles), why, "")
+
+
+def _given(compile: Compile) -> str:
+    """The arguments, such as ` with x: f32[3]`; empty where they are unknown."""
+    arguments = [_UNNAMED.sub("", argument) for argument in compile.signature]
+    signature = words.cut(", ".join(arguments), _SIGNATURE)
+    return f" with {signature}" if signature else ""
 
 
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:
@@ -217,14 +258,12 @@ def why(compile: Compile) -> str:
 
 
 def _why(compile: Compile) -> str:
-    if not compile.is_recompile:
-        text = "first use" if compile.kind is CompileKind.EAGER else "first call"
-        arguments = [_UNNAMED.sub("", argument) for argument in compile.signature]
-        signature = words.cut(", ".join(arguments), _SIGNATURE)
+    if not compile.differs:
         known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
-        if not known and compile.kind is not CompileKind.EAGER:
-            return f"cause unknown, with {signature}" if signature else "cause unknown"
-        return f"{text} with {signature}" if signature else text
+        if compile.kind is CompileKind.EAGER:
+            return f"first use{_given(compile)}"
+        given = _given(compile)
+        return f"first call{given}" if known else f"cause unknown{given and f',{given}'}"
     texts = [cause.text for cause in compile.causes]
     if (rest := len(texts) - _CAUSES) > 0:
         texts[_CAUSES:] = [f"And {words.count(rest, 'more difference')}."]
@@ -233,8 +272,6 @@ def _why(compile: Compile) -> str:
 
 def fix(compile: Compile) -> str:
     """The fix, once for each kind of cause."""
-    if not compile.is_recompile:
-        return ""
     fixes: dict[CauseKind, str] = {}
     for cause in compile.causes[:_CAUSES]:
         if cause.fix:
@@ -264,22 +301,24 @@ def _names(group: CompileGroup) -> str:
     return words.listed(names, 4) if len(names) > 4 else ", ".join(names)
 
 
-def footer(log: Log, again: bool = True) -> str:
-    """The text under a cell: the first line, and the worst recompilation with its fix.
+def avoidable(log: Log) -> bool:
+    """Whether the log has a recompilation that its author would want to avoid: one with a fix."""
+    return any(row.again and row.fix for row in _rows(log))
 
-    `again` says that a recompilation is worth it, and not only the time of all compilations.
-    """
+
+def footer(log: Log) -> str:
+    """The text under a cell: the first line, and the worst avoidable recompilation with its fix."""
     # A notebook breaks longer lines anywhere, even inside words.
     lines = _indented(f"jaxscope: {first_line(log)}", _FOOTER, "", "  ")
-    worst = max(rows(log).rows, key=lambda row: (row.again, row.seconds), default=None)
-    if worst is None or not worst.again or not again:
+    found = [row for row in _rows(log) if row.again and row.fix]
+    worst = max(found, key=lambda row: row.seconds, default=None)
+    if worst is None:
         return "\n".join(lines)
     where = f" at {worst.place}" if worst.place else ""
     times = f" {worst.times}" if worst.times else ""
     text = f"{worst.what}{times}{where}: {worst.why}"
     lines += _indented(text.replace("`", ""), _FOOTER - 2, "  ", "  ")
-    if worst.fix:
-        lines += _indented(worst.fix.replace("`", ""), _FOOTER - 4, "  → ", "    ")
+    lines += _indented(worst.fix.replace("`", ""), _FOOTER - 4, "  → ", "    ")
     return "\n".join(lines)
 
 
@@ -287,7 +326,8 @@ def plain_rows(log: Log, most: int, width: int = 88) -> list[str]:
     """The rows as lines of a message: place, function, reason, fix."""
     found = rows(log, most)
     lines: list[str] = []
-    for number, row in enumerate(found.rows, 1):
+    in_order = sorted(found.rows, key=lambda row: row.compiles[0].serial)
+    for number, row in enumerate(in_order, 1):
         where = f" at {row.place}" if row.place else ""
         times = f" {row.times}" if row.times else ""
         head = f"{number}. {row.what}{times}{where}, {words.seconds(row.seconds)}: "

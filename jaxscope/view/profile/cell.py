@@ -12,7 +12,12 @@ from jaxscope.view.base.document import Beside, Chapter, Part
 from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Cell, Place, Table
 from jaxscope.view.profile.heat import heat
-from jaxscope.view.profile.hottest import busiest_line, hottest_line
+from jaxscope.view.profile.hottest import (
+    busiest_line,
+    cold,
+    hottest_line,
+    mostly_compiling,
+)
 from jaxscope.view.profile.icicle import svg, tree
 
 _NOTICED = 0.05
@@ -24,9 +29,20 @@ def chapter(record: Record) -> Chapter | None:
     found = record.profile
     if found is None:
         return None
-    lead = (_first(record, found), _quality(found), *_waited(found), *found.warnings)
+    first = f"{cold(found)}." if mostly_compiling(found) else _first(record, found)
+    lead = (first, *_eager(record, found), _quality(found), *_waited(found), *found.warnings)
     parts = (_lines(record, found), *_live(record, found), *_compiling(found))
     return Chapter("cell", "Time of the cell", lead, parts)
+
+
+def _eager(record: Record, found: CellProfile) -> Iterator[str]:
+    """How to profile compiled code, where the cell ran none: a magic does not jit by itself."""
+    if found.eager and not record.programs:
+        yield (
+            f"The cell ran eagerly: {words.count(found.eager, 'operation')} outside any jit. "
+            "`%%jaxjit --profile` compiles its functions and profiles them; `%jaxprof f(x)` "
+            "profiles one call of a jitted `f`."
+        )
 
 
 def _live(record: Record, found: CellProfile) -> tuple[Part, ...]:
@@ -97,7 +113,7 @@ def _first(record: Record, found: CellProfile) -> str:
 def _quality(found: CellProfile) -> str:
     parts = [
         f"{words.percent(found.covered_s / found.wall_s)} of the cell inside instructions",
-        f"{words.percent(found.compile_s / found.wall_s)} compiling",
+        f"{words.percent(found.compile_s / found.wall_s)} compilation",
         words.count(found.runs, "program run"),
         f"{words.count(found.eager, 'eager operation')} ({words.seconds(found.eager_s)})",
         f"overlap {words.percent(found.concurrent_s / found.wall_s)}",
@@ -117,15 +133,20 @@ def _waited(found: CellProfile) -> Iterator[str]:
 
 def _lines(record: Record, found: CellProfile) -> Part:
     rows: dict[int, Beside] = {}
+    compiling = mostly_compiling(found)
     for row in found.lines:
+        host_s = max(row.host_s - row.compile_s, 0.0) if compiling else row.host_s
         text = (
-            words.seconds(row.host_s) if row.host_s else "",
+            *((words.seconds(row.compile_s) if row.compile_s else "",) if compiling else ()),
+            words.seconds(host_s) if host_s else "",
             words.seconds(row.device_s) if row.device_s else "",
             words.count(row.runs, "run") if row.runs else "",
         )
         share = max(row.host_s, row.device_s) / found.wall_s if found.wall_s else 0.0
-        rows[row.line] = Beside(text, share)
+        # The bars of a first run would be those of the compiler.
+        rows[row.line] = Beside(text, 0.0 if compiling else share)
     heads = ("Python", "in instructions", "programs")
+    heads = ("compilation", *heads) if compiling else heads
     html, drawing = heat(record.sources[0].text, rows, heads)
     return Part(
         "Each line: Python's time on it, and the work that it dispatched", None, html, drawing, True

@@ -51,8 +51,22 @@ def busiest_line(profile: CellProfile) -> CellLine | None:
     return max(rows, key=lambda row: row.device_s, default=None)
 
 
+def mostly_compiling(profile: CellProfile) -> bool:
+    """Whether more than half of the cell was compilation, so that its lines say little of a run."""
+    return profile.compile_s > 0.5 * profile.wall_s
+
+
+def cold(profile: CellProfile) -> str:
+    """`26.3 s of 26.5 s was compilation; …`, of a cell that mostly compiled."""
+    compiled = words.seconds(min(profile.compile_s, profile.wall_s))
+    whole = words.seconds(profile.wall_s)
+    return f"{compiled} of {whole} was compilation; run the cell again for its warm time"
+
+
 def hottest_of_cell(profile: CellProfile) -> str:
     """`50 % on line 4`, `75 % dispatched by line 2`; empty where every line is short."""
+    if mostly_compiling(profile):
+        return cold(profile)
     row = busiest_line(profile)
     if row is not None and row.device_s >= WORTH * profile.wall_s:
         share = words.percent(min(row.device_s / profile.wall_s, 1.0))

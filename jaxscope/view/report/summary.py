@@ -121,7 +121,7 @@ def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:
 
 
 def _because(compiles: tuple[Compile, ...]) -> str:
-    again = [cause for made in compiles if made.is_recompile for cause in made.causes[:1]]
+    again = [cause for made in compiles if made.differs for cause in made.causes[:1]]
     return f" because {again[0].brief}" if again else ""
 
 

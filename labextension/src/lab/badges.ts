@@ -5,8 +5,8 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { IDisposable } from "@lumino/disposable";
 import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
-import { count, seconds } from "../words";
-import { byCell, totals } from "./compiles";
+import { count } from "../words";
+import { byCell, isAgain, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 
 const CLASS = "jxs-badge";
@@ -46,7 +46,11 @@ export class Badges implements IDisposable {
   }
 
   private update(): void {
-    const events = byCell(this.feed.events);
+    const { storms } = this.feed;
+    const badged = this.feed.events.filter(
+      (event) => event.kind !== "eager" || isAgain(event, storms),
+    );
+    const events = byCell(badged);
     for (const cell of this.panel.content.widgets) {
       const own = events.get(cell.model.id);
       if (!own) badgeOf(cell)?.remove();
@@ -57,8 +61,10 @@ export class Badges implements IDisposable {
 
   private show(cell: Cell, events: readonly CompileEventJson[]): void {
     const badge = badgeOf(cell) ?? this.make(cell);
-    const { compiles, recompiles, seconds: total } = totals(events);
-    const words = `${count(compiles, "compile")} · ${seconds(total)}`;
+    const { storms } = this.feed;
+    const found = totals(events, storms);
+    const { recompiles } = found;
+    const words = totalLine({ ...found, recompiles: 0 });
     const again = recompiles ? `↻ ${count(recompiles, "recompile")}` : "";
     if (badge.dataset.words === words + again) return;
     badge.dataset.words = words + again;
@@ -69,10 +75,12 @@ export class Badges implements IDisposable {
       badge.prepend(mark, document.createTextNode(" "));
     }
     const latest = events[events.length - 1];
+    const storm = latest ? storms.find(latest.serial) : null;
+    const cause = storm?.pattern || latest?.cause;
     badge.title = [
       "Compiled by JAX for this cell since the kernel started.",
-      latest?.cause ? `Last: ${latest.cause}` : "",
-      latest?.fix,
+      cause ? `Last: ${cause}` : "",
+      storm ? storm.fix : latest?.fix,
     ]
       .filter(Boolean)
       .join("\n");

@@ -3,7 +3,7 @@
 import { element, quoted } from "../dom";
 import type { CompileEventJson, CompileKind } from "../schema/compiles";
 import { count, seconds } from "../words";
-import { event as firstOf, type Group, secondsOf, totals } from "./compiles";
+import { event as firstOf, type Group, type Section, secondsOf } from "./compiles";
 
 /** Kinds of compilations that are named in the entry. */
 const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
@@ -11,6 +11,11 @@ const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
   nested: "during another compilation",
   transformed: "transformed",
   pmap: "pmap",
+};
+const TITLES: Readonly<Record<Section, string>> = {
+  again: "Recompiled functions",
+  first: "First compilations",
+  eager: "Eager operations",
 };
 /** Entries rendered; a line at the end counts the rest. */
 const SHOWN = 200;
@@ -22,11 +27,13 @@ export class CompileList {
   constructor(private readonly open: (event: CompileEventJson) => void) {}
 
   show(all: readonly Group[]): void {
-    const items = all.slice(0, SHOWN).map((group, i) => {
-      // Eager operations come in sequences with the same fix: it is shown once.
-      const above = all[i - 1];
-      const repeated = above !== undefined && fixOf(above) === fixOf(group);
-      return this.item(group, !repeated);
+    const fixes = new Set<string>();
+    const items = all.slice(0, SHOWN).flatMap((group, i) => {
+      const fix = fixOf(group);
+      const item = this.item(group, fixes.has(fix) ? "" : fix);
+      fixes.add(fix);
+      if (all[i - 1]?.section === group.section) return [item];
+      return [element("li", "jxs-compile-section", TITLES[group.section]), item];
     });
     if (all.length > SHOWN) {
       const rest = `${all.length - SHOWN} older ones are not listed. %jaxlog lists all.`;
@@ -46,25 +53,35 @@ export class CompileList {
       : "";
   }
 
-  private item(group: Group, withFix: boolean): HTMLElement {
-    const again = group.events.some((each) => each.recompile) ? " jxs-again" : "";
+  private item(group: Group, fix: string): HTMLElement {
+    const again = group.storm || group.section === "again" ? " jxs-again" : "";
     const failed = firstOf(group.events).error ? " jxs-failed" : "";
-    const item = element("li", `jxs-compile${again}${failed}`, this.entry(group, withFix));
+    const item = element("li", `jxs-compile${again}${failed}`, this.entry(group, fix));
     if (group.events.length > 1) item.append(this.fold(group));
     return item;
   }
 
-  private entry(group: Group, withFix: boolean): HTMLElement {
+  private entry(group: Group, fix: string): HTMLElement {
     const newest = firstOf(group.events);
     const entry = element("button", "jxs-compile-entry", head(group));
     entry.dataset.key = group.key;
     entry.addEventListener("click", () => this.open(newest));
+    if (isCell(group)) {
+      entry.append(
+        words(
+          "first",
+          namesOf(group)
+            .map((name) => `\`${name}\``)
+            .join(", "),
+        ),
+      );
+      return entry;
+    }
     if (newest.text) entry.append(code(newest));
     if (newest.error) entry.append(words("cause", `Failed: ${newest.error}`));
     if (group.storm) entry.append(words("cause", sentence(group.storm.pattern)));
     else if (newest.cause) entry.append(words(newest.recompile ? "cause" : "first", newest.cause));
-    const fix = fixOf(group);
-    if (fix && withFix) entry.append(words("fix", `→ ${fix}`));
+    if (fix) entry.append(words("fix", `→ ${fix}`));
     if (group.events.length === 1) entry.append(span("phases", phases(newest)));
     return entry;
   }
@@ -86,17 +103,31 @@ export class CompileList {
 
 function head(group: Group): HTMLElement {
   const newest = firstOf(group.events);
-  const { recompiles, seconds: total } = totals(group.events);
-  const names = new Set(group.events.map((event) => event.fun_name));
-  const name = span("name", names.size === 1 ? newest.fun_name : "eager operations");
-  const row = span("head", span("place", placeOf(newest)), name);
-  if (group.events.length > 1) row.append(span("storm", `× ${group.events.length}`));
+  const total = group.events.reduce((sum, each) => sum + secondsOf(each), 0);
+  const names = namesOf(group);
+  const place = isCell(group) && newest.cell ? `In [${newest.cell}]` : placeOf(newest);
+  const small = `${count(group.events.length, "small compilation")}`;
+  const one = names.length === 1 ? newest.fun_name : "eager operations";
+  const name = span("name", isCell(group) ? small : one);
+  const row = span("head", span("place", place), name);
+  if (group.events.length > 1 && !isCell(group))
+    row.append(span("storm", `× ${group.events.length}`));
+  const recompiles = group.events.filter((each) => each.recompile).length;
   if (recompiles) {
     const words = group.events.length > 1 ? count(recompiles, "recompile") : "recompile";
     row.append(span("mark", `↻ ${words}`));
   }
   row.append(span("seconds", seconds(total)));
   return row;
+}
+
+/** Whether it is the eager operations of a cell: JAX compiles each once per shape. */
+function isCell(group: Group): boolean {
+  return group.section === "eager" && !group.storm;
+}
+
+function namesOf(group: Group): string[] {
+  return [...new Set(group.events.map((event) => event.fun_name))];
 }
 
 /** `In [3]`: the number of the line is shown before its text. */
@@ -110,6 +141,7 @@ function code(event: CompileEventJson): HTMLElement {
 }
 
 function fixOf(group: Group): string {
+  if (isCell(group)) return "";
   return group.storm ? group.storm.fix : firstOf(group.events).fix;
 }
 

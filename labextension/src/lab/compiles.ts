@@ -1,7 +1,7 @@
 /** Compilations by line, by cell and in total. */
 
 import { push } from "../links";
-import type { CompileEventJson, StormUpdateJson } from "../schema/compiles";
+import type { CellRunJson, CompileEventJson, StormUpdateJson } from "../schema/compiles";
 import { count, seconds } from "../words";
 
 /** Storms: groups of recompilations of one line. */
@@ -47,38 +47,59 @@ export class Numbers {
   }
 }
 
-/** An entry of the list: one compilation, or a storm. The newest first. */
+/** The sections of the list, in order. */
+export const SECTIONS = ["again", "first", "eager"] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** An entry of the list: one compilation, a storm, or the eager operations of a cell. */
 export interface Group {
   key: string;
+  section: Section;
   events: readonly CompileEventJson[];
   storm: StormUpdateJson | null;
 }
 
 export interface Totals {
+  /** Of functions, without eager operations. */
   compiles: number;
   recompiles: number;
   seconds: number;
+  operations: number;
+  operationSeconds: number;
 }
 
 export function secondsOf(event: CompileEventJson): number {
   return (event.trace_s ?? 0) + (event.lower_s ?? 0) + (event.compile_s ?? 0);
 }
 
-export function totals(events: Iterable<CompileEventJson>): Totals {
-  const sum = { compiles: 0, recompiles: 0, seconds: 0 };
+/** Whether it is a recompilation that is worth a word: not a further shape of an eager operation. */
+export function isAgain(event: CompileEventJson, storms: Storms): boolean {
+  return event.recompile || (event.kind === "eager" && storms.find(event.serial) !== null);
+}
+
+export function totals(events: Iterable<CompileEventJson>, storms: Storms): Totals {
+  const sum = { compiles: 0, recompiles: 0, seconds: 0, operations: 0, operationSeconds: 0 };
   for (const event of events) {
-    sum.compiles += 1;
-    if (event.recompile) sum.recompiles += 1;
-    sum.seconds += secondsOf(event);
+    if (isAgain(event, storms)) sum.recompiles += 1;
+    if (event.kind === "eager") {
+      sum.operations += 1;
+      sum.operationSeconds += secondsOf(event);
+    } else {
+      sum.compiles += 1;
+      sum.seconds += secondsOf(event);
+    }
   }
   return sum;
 }
 
-/** "12 compiles · 3 recompiles · 4.1 s", without zeros. */
-export function totalLine({ compiles, recompiles, seconds: total }: Totals): string {
-  const words = [count(compiles, "compile")];
-  if (recompiles) words.push(count(recompiles, "recompile"));
-  if (compiles) words.push(seconds(total));
+/** "12 compiles · 3 recompiles · 4.1 s · 31 eager operations, 1.8 s", without zeros. */
+export function totalLine(found: Totals): string {
+  const words: string[] = [];
+  if (found.compiles || !found.operations) words.push(count(found.compiles, "compile"));
+  if (found.recompiles) words.push(count(found.recompiles, "recompile"));
+  if (found.compiles) words.push(seconds(found.seconds));
+  if (found.operations)
+    words.push(`${count(found.operations, "eager operation")}, ${seconds(found.operationSeconds)}`);
   return words.join(" · ");
 }
 
@@ -87,25 +108,66 @@ export function inCell(event: CompileEventJson): boolean {
   return Boolean(event.cell_id) && event.place.startsWith("In [");
 }
 
-/** Newest first; a storm is placed by its newest member. A storm with one visible member is shown as a single compilation. */
+/** By section, the newest first. A storm with one visible member is shown as a single compilation;
+ *  the eager operations of a cell are one entry. */
 export function groups(events: readonly CompileEventJson[], storms: Storms): Group[] {
-  const together = new Map<StormUpdateJson, CompileEventJson[]>();
-  const found: Group[] = [];
-  const alone = (event: CompileEventJson) =>
-    found.push({ key: String(event.serial), events: [event], storm: null });
+  const together = new Map<string, Group>();
   for (const event of events) {
     const storm = storms.find(event.serial);
-    if (!storm) alone(event);
-    else if (!together.get(storm)?.push(event)) together.set(storm, [event]);
+    const group: Group = entryOf(event, storm);
+    const known = together.get(group.key);
+    if (known) known.events = [...known.events, event];
+    else together.set(group.key, group);
   }
-  for (const [storm, members] of together) {
-    if (members.length === 1) members.forEach(alone);
-    else {
-      const newest = members.sort((a, b) => b.serial - a.serial);
-      found.push({ key: `storm-${storm.storm}`, events: newest, storm });
-    }
+  const found = [...together.values()].map((group) => {
+    const newest = [...group.events].sort((a, b) => b.serial - a.serial);
+    const [only] = newest;
+    if (group.storm && newest.length === 1 && only) return entryOf(only, null);
+    return { ...group, events: newest };
+  });
+  return found.sort(
+    (a, b) =>
+      SECTIONS.indexOf(a.section) - SECTIONS.indexOf(b.section) ||
+      event(b.events).serial - event(a.events).serial,
+  );
+}
+
+function entryOf(event: CompileEventJson, storm: StormUpdateJson | null): Group {
+  const eager = event.kind === "eager";
+  if (storm) {
+    const section = eager ? "eager" : "again";
+    return { key: `storm-${storm.storm}`, section, events: [event], storm };
   }
-  return found.sort((a, b) => event(b.events).serial - event(a.events).serial);
+  if (eager) {
+    const where = event.cell_id || event.place;
+    return { key: `eager-${where}-${event.cell ?? ""}`, section: "eager", events: [event], storm };
+  }
+  const section = event.recompile ? "again" : "first";
+  return { key: String(event.serial), section, events: [event], storm };
+}
+
+/** A cell of the strip: its wall time, and how much of it was compilation. */
+export interface Stretch {
+  cell: number;
+  seconds: number;
+  compiling: number;
+}
+
+/** The runs of cells in order, with their compilations; a cell number is never used twice by a
+ *  kernel. */
+export function stretches(
+  runs: readonly CellRunJson[],
+  events: Iterable<CompileEventJson>,
+): Stretch[] {
+  const compiling = new Map<number, number>();
+  for (const event of events)
+    if (event.cell !== null)
+      compiling.set(event.cell, (compiling.get(event.cell) ?? 0) + secondsOf(event));
+  return runs.map((run) => {
+    const seconds = run.seconds ?? 0;
+    const within = Math.min(compiling.get(run.cell) ?? 0, seconds);
+    return { cell: run.cell, seconds, compiling: within };
+  });
 }
 
 /** The first event of a group, which is never empty. */

@@ -4,13 +4,14 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
-import { type CompileEventJson, readCompileNews } from "../schema/compiles";
+import { type CellRunJson, type CompileEventJson, readCompileNews } from "../schema/compiles";
 import { Numbers, Storms } from "./compiles";
 import { broken, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
 /** Events kept, as many as the kernel keeps. */
 const KEPT = 10_000;
+const RUNS = 1000;
 
 /** `foreign`: not a Python kernel. */
 export type FeedState = "no-kernel" | "foreign" | "connecting" | "not-loaded" | "listening";
@@ -22,6 +23,8 @@ export class Feed implements IDisposable {
   /** Events since the user cleared the list. */
   listed: readonly CompileEventJson[] = [];
   storms = new Storms();
+  /** The runs of cells since the kernel started. */
+  runs: readonly CellRunJson[] = [];
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
@@ -112,16 +115,20 @@ export class Feed implements IDisposable {
   }
 
   private receive(message: KernelMessage.ICommMsgMsg): void {
-    const { events = [], storms = [] } = readCompileNews(message.content.data) ?? {};
+    const { events = [], storms = [], runs = [] } = readCompileNews(message.content.data) ?? {};
     const fresh = events.map((event) => this.numbers.event(event));
     for (const news of storms) this.storms.update(this.numbers.storm(news));
     this.events = [...this.events, ...fresh].slice(-KEPT);
     this.listed = [...this.listed, ...fresh].slice(-KEPT);
+    // A feed that begins again sends all of them.
+    const known = new Set(this.runs.map(({ cell }) => cell));
+    this.runs = [...this.runs, ...runs.filter(({ cell }) => !known.has(cell))].slice(-RUNS);
     this.become("listening");
   }
 
   private forget(): void {
     this.events = this.listed = [];
+    this.runs = [];
     this.storms = new Storms();
     this.numbers = new Numbers();
   }

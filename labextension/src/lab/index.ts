@@ -9,6 +9,7 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { addCommands, loadExtension } from "./commands";
+import { insertOnClick } from "./insert";
 import { keepKeys } from "./keys";
 import { addLanguages } from "./languages";
 import { Compiles } from "./live";
@@ -48,6 +49,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     shared.returned.emit();
     const compiles = notebooks ? new Compiles(app, notebooks, restorer, loadExtension) : null;
     if (notebooks && compiles) addCommands(app, notebooks, palette, () => compiles.openPanel());
+    if (notebooks) insertOnClick(notebooks);
     let languagesAdded = false;
     const apply = (choices: Choices) => {
       compiles?.choose(choices.panel, choices.badges);

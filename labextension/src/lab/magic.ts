@@ -37,3 +37,9 @@ export function under(text: string, name: string, options = ""): Edited {
   const body = found ? rest.join("\n") : text;
   return { text: `%%${name}${options}\n${body}` };
 }
+
+/** The code beside a button of the first page; null for any other element. */
+export function exampleOf(target: EventTarget | null): string | null {
+  const pressed = target instanceof Element ? target.closest(".jxs-insert") : null;
+  return pressed?.parentElement?.parentElement?.querySelector("pre")?.textContent ?? null;
+}

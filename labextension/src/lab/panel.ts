@@ -6,9 +6,10 @@ import { Widget } from "@lumino/widgets";
 import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
 import { CompileList } from "./compilelist";
-import { groups, matches, totalLine, totals } from "./compiles";
+import { groups, isAgain, matches, stretches, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 import { ICON } from "./icon";
+import { stripOf } from "./strip";
 
 export interface PanelActions {
   /** Shows the cell; false where it is no longer there. */
@@ -31,6 +32,7 @@ export class CompilesPanel extends Widget {
   private due = 0;
   private readonly total = element("p", "jxs-compiles-total");
   private readonly name = element("p", "jxs-compiles-notebook");
+  private readonly strip = element("div");
   private readonly words = element("div", "jxs-compiles-words");
   private readonly tools = element("div", "jxs-compiles-tools");
   private readonly status = element("p", "jxs-compiles-status");
@@ -53,7 +55,14 @@ export class CompilesPanel extends Widget {
     this.list = new CompileList((event) => this.open(event));
     this.status.setAttribute("role", "status");
     this.makeTools();
-    const head = element("header", "jxs-compiles-head", this.total, this.name, this.tools);
+    const head = element(
+      "header",
+      "jxs-compiles-head",
+      this.total,
+      this.name,
+      this.strip,
+      this.tools,
+    );
     this.node.append(head, this.status, this.words, this.list.element);
     this.update();
   }
@@ -106,10 +115,13 @@ export class CompilesPanel extends Widget {
     const events = feed?.listed ?? [];
     const shown = events.filter(
       (event) =>
-        (!this.onlyAgain || event.recompile) &&
+        (!this.onlyAgain || (feed && isAgain(event, feed.storms))) &&
         matches(event, this.query, feed?.storms.find(event.serial) ?? null),
     );
-    this.total.textContent = listening ? totalLine(totals(events)) : "Compiles";
+    this.total.textContent =
+      listening && feed ? totalLine(totals(events, feed.storms)) : "Compiles";
+    const strip = listening && feed ? stripOf(stretches(feed.runs, feed.events)) : null;
+    this.strip.replaceChildren(...(strip ? [strip] : []));
     const name = feed?.panel.title.label ?? "";
     this.name.textContent =
       listening && shown.length < events.length ? `${name} · ${shown.length} shown` : name;

@@ -105,10 +105,30 @@ export function readStormUpdate(value: unknown): StormUpdateJson | undefined {
   };
 }
 
+/** The time of one run of a cell, for a front end. */
+export interface CellRunJson {
+  /** The number of the cell, as in `In [3]`. */
+  cell: number;
+  /** Wall time, compilations included. */
+  seconds: number | null;
+}
+
+export function readCellRun(value: unknown): CellRunJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  const cell = number(json.cell);
+  if (cell === undefined) return undefined;
+  return {
+    cell,
+    seconds: number(json.seconds) ?? null,
+  };
+}
+
 /** A message of the live feed of compilations. */
 export interface CompileNewsJson {
   events: CompileEventJson[];
   storms?: StormUpdateJson[];
+  runs?: CellRunJson[];
 }
 
 export function readCompileNews(value: unknown): CompileNewsJson | undefined {
@@ -119,5 +139,7 @@ export function readCompileNews(value: unknown): CompileNewsJson | undefined {
   };
   const storms = list(json.storms, readStormUpdate);
   if (storms !== undefined) read.storms = storms;
+  const runs = list(json.runs, readCellRun);
+  if (runs !== undefined) read.runs = runs;
   return read;
 }

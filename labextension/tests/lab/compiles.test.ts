@@ -6,9 +6,11 @@ import {
   matches,
   Numbers,
   Storms,
+  stretches,
   totalLine,
   totals,
 } from "../../src/lab/compiles";
+import { stripOf } from "../../src/lab/strip";
 import type { CompileEventJson } from "../../src/schema/compiles";
 
 function event(serial: number, more: Partial<CompileEventJson> = {}): CompileEventJson {
@@ -35,12 +37,66 @@ function event(serial: number, more: Partial<CompileEventJson> = {}): CompileEve
 
 test("the total says how many compiled, how many again, and for how long", () => {
   const events = [event(1), event(2, { recompile: true }), event(3, { recompile: true })];
-  expect(totalLine(totals(events))).toBe("3 compiles · 2 recompiles · 3 s");
+  expect(totalLine(totals(events, stormy()))).toBe("3 compiles · 2 recompiles · 3 s");
 });
 
 test("what did not happen is not said", () => {
-  expect(totalLine(totals([]))).toBe("0 compiles");
-  expect(totalLine(totals([event(1)]))).toBe("1 compile · 1 s");
+  expect(totalLine(totals([], stormy()))).toBe("0 compiles");
+  expect(totalLine(totals([event(1)], stormy()))).toBe("1 compile · 1 s");
+});
+
+test("eager operations are counted apart, and again only where a loop repeats one", () => {
+  const events = [event(1), event(2, { kind: "eager" }), event(3, { kind: "eager" })];
+  const words = "1 compile · 1 s · 2 eager operations, 2 s";
+  expect(totalLine(totals(events, stormy()))).toBe(words);
+  expect(totalLine(totals(events.slice(1), stormy()))).toBe("2 eager operations, 2 s");
+  const storms = stormy([1, [2, 3], "`sin` 8 times"]);
+  expect(totalLine(totals(events, storms))).toBe(
+    "1 compile · 2 recompiles · 1 s · 2 eager operations, 2 s",
+  );
+});
+
+test("what can be changed comes first, and the eager operations of a cell are one entry", () => {
+  const events = [
+    event(1),
+    event(2, { recompile: true }),
+    event(3, { kind: "eager" }),
+    event(4, { kind: "eager", place: "In [3]:9" }),
+    event(5, { kind: "eager", cell: 4, cell_id: "def" }),
+    event(6),
+  ];
+  const found = groups(events, stormy()).map(({ section, events }) => [
+    section,
+    events.map(({ serial }) => serial),
+  ]);
+  expect(found).toEqual([
+    ["again", [2]],
+    ["first", [6]],
+    ["first", [1]],
+    ["eager", [5]],
+    ["eager", [4, 3]],
+  ]);
+});
+
+test("the strip has the time of each cell, and no more compilation than that", () => {
+  const runs = [
+    { cell: 3, seconds: 1.5 },
+    { cell: 4, seconds: 2 },
+    { cell: 5, seconds: 0.5 },
+  ];
+  const events = [
+    event(1),
+    event(2),
+    event(3, { cell: 5, compile_s: 0 }),
+    event(4, { cell: null }),
+  ];
+  const found = stretches(runs, events);
+  expect(found.map(({ compiling }) => compiling)).toEqual([1.5, 0, 0.5]);
+  const strip = stripOf(found);
+  expect(strip?.textContent).toBe("cells 4 s, 2 s of it compiling");
+  const [first] = strip?.querySelectorAll<HTMLElement>(".jxs-strip-cell") ?? [];
+  expect(first?.title).toBe("In [3]: 1.5 s, 1.5 s of it compiling");
+  expect(stripOf([])).toBeNull();
 });
 
 function stormy(...news: [number, number[], string][]): Storms {
@@ -67,7 +123,7 @@ test("what compiles after jaxscope was loaded again is newer, and of no storm of
   storms.update(numbers.storm({ ...news, serials: [1, 2, 3] }));
   numbers.again();
   const after = [2, 1].map((serial) => numbers.event(event(serial)));
-  expect(serialsOf([...before, ...after], storms)).toEqual([[5], [4], [3, 2, 1]]);
+  expect(serialsOf([...before, ...after], storms)).toEqual([[3, 2, 1], [5], [4]]);
   storms.update(numbers.storm({ ...news, serials: [1, 2] }));
   expect(serialsOf([...before, ...after], storms)).toEqual([
     [5, 4],

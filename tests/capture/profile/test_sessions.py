@@ -401,6 +401,7 @@ def test_sessions_end_when_another_one_would_change_nothing(
     handles = Handles(traced, traced.lower(), traced.lower().compile())
     arguments = ((square(0, 64), square(1, 64)),)
     asked: list[int] = []
+    said: list[str] = []
 
     def sessions(answer: int, seconds: float) -> int:
         def settled(shares: list[dict[Any, float]]) -> bool:
@@ -412,11 +413,17 @@ def test_sessions_end_when_another_one_would_change_nothing(
         monkeypatch.setattr(profiling, "settled", settled)
         plan = ProfilePlan(sessions=4, calls=2)
         found = profiling.sessions_of(
-            handles.compiled, lambda count: arguments * count, plan, handles, lambda: next(clock)
+            handles.compiled,
+            lambda count: arguments * count,
+            plan,
+            handles,
+            lambda: next(clock),
+            said.append,
         )
         return len(found.sessions)
 
     assert sessions(2, 1.0) == 2
+    assert said == ["profiling, session 1 of 4", "profiling, session 2 of 4"]
     assert sessions(3, 1.0) == 3
     assert sessions(9, 1.0) == 4
     asked.clear()

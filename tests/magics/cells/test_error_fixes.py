@@ -189,3 +189,61 @@ def test_a_decision_that_makes_text_has_a_fix_that_works(notebook: Notebook) -> 
     assert "`jax.lax.cond` for code, or a cell without the magic." in message
     notebook.must(cell)
     assert notebook.names["colors"] == ["red", "red", "red", "grey"]
+
+
+JOIN = """
+@jax.jit
+def join(a):
+    return jnp.concatenate([a, m], 1)
+m = jnp.ones((4, 2))
+"""[1:]
+JOINED = """
+                     f32[3,2]  f32[4,2]
+    jnp.concatenate([a,        m], 1)"""
+SHAPES = "\n    f32[3]  f32[4]\n    x +     w"
+
+
+@pytest.mark.parametrize(
+    ("cell", "note"),
+    [
+        ("%%jaxjit\ndef add(x, w):\n    return x + w\nadd(x, jnp.ones(4))", f"Line 3:{SHAPES}"),
+        ("%%jaxjit --block\nw = jnp.ones(4)\nx + w", f"Line 3:{SHAPES}"),
+        ("%jaxjit (lambda w: x + w)(jnp.ones(4))", SHAPES),
+        (f"%%jaxjit\n{JOIN}join(jnp.ones((3, 2)))", f"Line 4:{JOINED}"),
+        (
+            "%jaxjit (lambda v: v if v > 0 else -v)(x[0])",
+            "`v` is traced. A traced value has no truth value: write `jnp.where(v > 0, v, -v)`.",
+        ),
+        (
+            "%%jaxjit\nimport numpy as np\n@jax.jit\ndef sine(v):\n    return np.sin(v)\nsine(x)",
+            "Line 5: NumPy needs the values of an array that is traced: write `jnp.sin(v)`.",
+        ),
+    ],
+)
+def test_an_error_has_what_tracing_knew_of_its_expression(
+    notebook: Notebook, cell: str, note: str
+) -> None:
+    message = notebook.run(cell).message
+    assert message.endswith(f"\njaxscope: {note}" if not note.startswith("\n") else note)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def own(a):\n    if a.shape != (4,):\n        raise ValueError('its shape')\nown(x)",
+        "def lost(a):\n    return a + nowhere\nlost(x)",
+        "def free(a):\n    return a.reshape(7)\nfree(x)",
+    ],
+)
+def test_nothing_is_added_where_nothing_is_known(notebook: Notebook, body: str) -> None:
+    assert "jaxscope" not in notebook.run(f"%%jaxjit\n{body}").message
+
+
+def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxjit\ndef add(x, w):\n    return x + w\nadd(x, jnp.ones(4))")
+    assert ran.error is not None
+    shown = "\n".join(ran.error._render_traceback_())  # pyright: ignore
+    assert "run_cell_magic" not in shown
+    assert "jaxscope/" not in shown
+    assert "During handling" not in shown.partition("line 4")[0]
+    assert shown.index("line 4") < shown.index("line 3")

@@ -13,7 +13,7 @@ import pytest
 from jaxscope.magics.session import compile_feed
 from jaxscope.magics.session.compile_feed import BATCH, COMMS, CompileFeed
 from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Frame, Span
-from jaxscope.model.compile_log import CompileEvent
+from jaxscope.model.compile_log import CellRun, CompileEvent
 
 AGAIN = (Cause(CauseKind.NEW_FUNCTION, "f", "", "", "A new f.", fix="Make it once."),)
 
@@ -31,6 +31,8 @@ class Session:
     def __init__(self, finished: int = 0) -> None:
         self.hooks: list[Callable[[Any], None]] = []
         self._finished = finished
+        self.runs: list[CellRun] = []
+        self.on_run: Callable[[CellRun], None] = lambda run: None
 
     def on_finish(self, hook: Callable[[Any], None]) -> Callable[[], None]:
         self.hooks.append(hook)
@@ -73,6 +75,7 @@ class Comm:
     gone: bool = False
     sent: queue.Queue[list[int]] = field(default_factory=queue.Queue)
     storms: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[dict[str, Any]] = field(default_factory=list)
     closed: threading.Event = field(default_factory=threading.Event)
     on_closed: Any = None
 
@@ -80,6 +83,7 @@ class Comm:
         if self.gone:
             raise OSError("nobody is there")
         self.storms += data.get("storms", [])
+        self.runs += data.get("runs", [])
         self.sent.put([event["serial"] for event in data["events"]])
 
     def on_close(self, callback: Any) -> None:
@@ -143,6 +147,17 @@ def test_a_storm_is_sent_with_its_pattern_from_its_third_compile_on(made: Any) -
     assert {storm["storm"] for storm in comm.storms} == {1}
     assert comm.storms[-1]["pattern"] == "a new `f` each time"
     assert comm.storms[-1]["fix"].startswith("Create the function once, outside the loop")
+
+
+def test_the_times_of_the_cells_are_sent_once_those_of_before_too(made: Any) -> None:
+    opened, session = made()
+    session.runs.append(CellRun(1, 0.5))
+    comm = Comm()
+    opened.opened(comm, {})
+    assert [comm.received(), comm.received()] == [[], []]
+    session.on_run(CellRun(2, 1.5))
+    assert comm.received() == []
+    assert comm.runs == [{"cell": 1, "seconds": 0.5}, {"cell": 2, "seconds": 1.5}]
 
 
 def test_the_pattern_of_a_long_storm_follows_its_backlog(made: Any) -> None:

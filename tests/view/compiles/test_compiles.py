@@ -22,6 +22,7 @@ from jaxscope.view.base import terminal
 from jaxscope.view.compiles.document import groups_document
 from jaxscope.view.compiles.rows import (
     MOST_ROWS,
+    LogGroup,
     first_line,
     fix,
     footer,
@@ -68,8 +69,8 @@ def test_the_golden_log_fits_its_schema_and_a_broken_one_does_not(golden: Log) -
 
 def test_the_first_line_says_how_many_how_long_and_which(golden: Log) -> None:
     assert first_line(golden) == (
-        "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42) · 20 recompiles · 1 failed · "
-        "slowest: step at In [3]:4, 1.8 s"
+        "22 compiles in 4.07 s (trace 0.46, lower 0.31, XLA 3.30) · 20 recompiles · 1 failed · "
+        "slowest: step at In [3]:4, 1.8 s · 4 eager operations, 144 ms"
     )
 
 
@@ -83,29 +84,31 @@ def test_a_comprehension_on_the_line_is_no_caller_of_it(golden: Log) -> None:
     stack = (first.stack[0], first.stack[0], *first.stack[1:])
     made = (dataclasses.replace(first, stack=stack), *golden.compiles[1:])
     found = rows(dataclasses.replace(golden, compiles=made)).rows
-    assert found[0].callers == ("In [5]:2",)
+    assert found[2].callers == ("In [5]:2",)
 
 
 def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
     found = rows(golden).rows
-    assert [(row.place, row.what, row.times, row.again, row.failed) for row in found] == [
-        ("In [3]:4", "step", "", False, False),
-        ("In [3]:4", "step", "", True, False),
-        ("data.py:12", "eager operations", "× 4", False, False),
-        ("In [5]:7", "<lambda>", "× 20", True, False),
-        ("In [5]:2", "loss", "", False, True),
+    assert [(row.group.name, row.place, row.what, row.times, row.failed) for row in found] == [
+        ("AGAIN", "In [3]:4", "step", "", False),
+        ("AGAIN", "In [5]:7", "<lambda>", "× 20", False),
+        ("FIRST", "In [3]:4", "step", "", False),
+        ("FIRST", "In [5]:2", "loss", "", True),
+        ("EAGER", "In [5]", "eager operations", "× 4", False),
     ]
-    assert found[0].why == "first call with state: 8 leaves, 1.2 MB, batch: f32[128,784]"
-    assert found[0].callers == ("In [5]:2",)
-    assert found[1].fix.startswith("Pad `batch`")
-    assert found[3].why == "a new `<lambda>` each time"
+    assert [row.again for row in found] == [True, True, False, False, False]
+    assert found[0].fix.startswith("Pad `batch`")
+    assert found[1].why == "a new `<lambda>` each time"
+    assert found[2].why == "first call with state: 8 leaves, 1.2 MB, batch: f32[128,784]"
+    assert found[2].callers == ("In [5]:2",)
+    assert found[4].why == "4 small compilations (_mean, subtract, _std and true_divide)"
     assert sum(row.seconds for row in found) == pytest.approx(golden.total_s)
 
 
 def test_the_text(golden: Log) -> None:
     lines = text(golden, width=100).splitlines()
     assert all(len(line) <= 100 for line in lines)
-    assert lines[0].startswith("26 compiles in 4.21 s")
+    assert lines[0].startswith("22 compiles in 4.07 s")
     assert any(
         re.fullmatch(r"  In \[5\]:7 +<lambda> × 20 +560 ms  a new <lambda> each time", line)
         for line in lines
@@ -182,17 +185,22 @@ def test_foreign_text_is_no_markup(golden: Log) -> None:
 def test_words_stand_to_the_left_also_where_style_is_stripped(golden: Log) -> None:
     page = static_html(golden)
     cells = re.findall(r"<t[dh][^>]*><div align=left>", page)
-    assert len(cells) == 4 * len(rows(golden).rows)  # all but the time
+    # All but the time, in the tables that have lines below their words.
+    below = [row for row in rows(golden).rows if row.group is not LogGroup.EAGER]
+    assert len(cells) == 4 * len(below)
 
 
 def test_the_markdown(golden: Log) -> None:
     lines = markdown(golden).splitlines()
-    assert lines[0].startswith("**26 compiles in 4.21 s")
-    assert lines[2] == "| where | what | time | reason and fix |"
-    assert lines[4].startswith(r"| In \[3\]:4 | `step` | 1.8 s | first call with state")
-    assert "<br>→ Pad `batch` to a few fixed sizes" in lines[5]
+    assert lines[0].startswith("**22 compiles in 4.07 s")
+    titles = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    assert titles == ["Recompiled functions", "First compilations", "Eager operations"]
+    table = [line for line in lines if line.startswith("|")]
+    assert table[0] == "| where | what | time | reason and fix |"
+    assert "<br>→ Pad `batch` to a few fixed sizes" in table[2]
+    assert table[6].startswith(r"| In \[3\]:4 | `step` | 1.8 s | first call with state")
     assert lines[-1] == "jaxscope 0.1.0, jax 0.10.2, python 3.11.7"
-    assert {line.count("|") for line in lines[2:9]} == {5}
+    assert {line.count("|") for line in table} == {5}
 
 
 def test_the_footer_names_the_worst_recompile(golden: Log) -> None:
@@ -249,8 +257,8 @@ def test_first_uses_of_single_operations_are_together() -> None:
     ]
     log = dataclasses.replace(builder().log(), compiles=tuple(made), storms=(), failed=())
     (row,) = rows(log).rows
-    assert (row.place, row.times) == ("2 lines", "× 2")
-    assert row.why == "first use of eager operations (_mean)"
+    assert (row.place, row.times) == ("In [5]", "× 2")
+    assert row.why == "2 small compilations (_mean)"
 
 
 def test_a_cause_that_nobody_knows_is_called_so() -> None:
@@ -285,8 +293,8 @@ def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
     )
     log = dataclasses.replace(golden, compiles=(hit, quick), storms=(), failed=())
     assert [row.disk_cache for row in rows(log).rows] == [
-        "From the disk cache.",
         "Not stored: compiling took less than 1 s.",
+        "From the disk cache.",
     ]
     assert "1 from the disk cache" in first_line(log)
     for told in (text(log, width=120), static_html(log), markdown(log)):
@@ -304,7 +312,7 @@ def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> N
     assert not first.is_recompile
     assert again.is_recompile
     log = dataclasses.replace(golden, compiles=(first, again), storms=(), failed=())
-    assert [row.disk_cache for row in rows(log).rows] == [other, ""]
+    assert [row.disk_cache for row in rows(log).rows] == ["", other]
     assert text(log, width=200).count(other) == 1
 
 

@@ -40,7 +40,7 @@ def test_the_bars_are_the_seconds_of_each_stage_by_function(golden: Log) -> None
 
 def test_the_titles_fit_a_narrow_notebook(golden: Log) -> None:
     drawn = figure(golden)
-    assert drawn.layout.title.text == "26 compiles in 4.21 s (trace 0.47, lower 0.33, XLA 3.42)"
+    assert drawn.layout.title.text == "22 compiles in 4.07 s (trace 0.46, lower 0.31, XLA 3.30)"
     titles = [annotation.text for annotation in drawn.layout.annotations]
     assert titles == ["seconds by stage", "start time; larger dots took longer"]
 

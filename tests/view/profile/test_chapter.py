@@ -310,7 +310,7 @@ def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) ->
         events=20,
         compile_s=0.1,
         eager_s=0.02,
-        warnings=("50 % of the cell was compiling; run it again to see it warm.",),
+        warnings=("50 % of the cell was compilation. Run it again for its warm time.",),
     )
     record = dataclasses.replace(golden, profile=found, programs=(), findings=())
     chapter = profile_cell.chapter(record)
@@ -322,6 +322,32 @@ def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) ->
     assert "3 runs" in words
     assert words.count("h = jnp.tanh") == 1
     assert 'id="tab-cell"' in tabs_html(record)
+
+
+def test_a_cell_that_mostly_compiled_says_so_and_draws_no_bars(golden: Record) -> None:
+    lines = (
+        CellLine(0, 4, 26.4, 0.01, 3, eager=3, compile_s=26.3),
+        CellLine(0, 5, 0.1, 0.0, 0, eager=0),
+    )
+    found = CellProfile(26.5, lines, 0.03, 0.0, 3, eager=3, events=20, compile_s=26.3, eager_s=0.02)
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    headline = "26.3 s of 26.5 s was compilation; run the cell again for its warm time"
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    assert chapter.lead[0] == f"{headline}."
+    assert chapter.lead[1].startswith("The cell ran eagerly: 3 operations outside any jit. ")
+    assert "`%%jaxjit --profile`" in chapter.lead[1]
+    page = text(record, 120)
+    assert f"ran once in 26.5 s · {headline}" in page
+    assert re.search(r"compilation +Python +in instructions", page)
+    assert re.search(r"26\.3 s +100 ms", page)
+    assert "█" not in page
+    # With a program of the user's it is not eager; a warm run has its line and its bars.
+    (lead, *_) = profile_cell.chapter(dataclasses.replace(golden, profile=found)).lead[1:]  # pyright: ignore
+    assert "eagerly" not in lead
+    warm = dataclasses.replace(record, profile=dataclasses.replace(found, compile_s=0.1))
+    assert headline not in text(warm, 120)
+    assert "█" in text(warm, 120)
 
 
 def test_a_program_that_ran_in_a_profiled_cell_is_not_said_never_to_have_run(

@@ -108,10 +108,9 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
         return Explained((unknown(signature.function.name, why),), one.serial)
     if not found:
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
-    causes = [worded(d, signature, one.serial) for d in found]
-    if any(isinstance(d, diff.Redefinition) and d.code == "edited" for d in found):
-        # New code must be compiled, however it is called: the other causes need no fix.
-        causes = [replace(cause, fix="") for cause in causes]
+    edited = [d for d in found if isinstance(d, diff.Redefinition) and d.code == "edited"]
+    # New code must be compiled, however it is called.
+    causes = [worded(d, signature, one.serial) for d in edited or found]
     return Explained(tuple(causes), one.serial)
 
 

@@ -1,0 +1,150 @@
+"""Code at the place of an error: its shapes above its operands, and the same code for tracers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Position = tuple[int | None, int | None, int | None, int | None]
+"""Line, end line, column and end column, in UTF-8 bytes as in a syntax tree."""
+_LONGEST = 100
+"""Characters of a rewrite; a longer one is no longer read at a glance."""
+_NO_ARRAYS = (ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Lambda)
+_ELEMENTWISE = {"max": "maximum", "min": "minimum"}
+
+
+class Operand(NamedTuple):
+    """A part of an expression, with its text above it."""
+
+    start: int
+    """Columns in the expression."""
+    end: int
+    shape: str
+
+
+def expression_at(tree: ast.Module, position: Position) -> ast.expr | None:
+    """The expression of exactly this position."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr) and position == (
+            node.lineno,
+            node.end_lineno,
+            node.col_offset,
+            node.end_col_offset,
+        ):
+            return node
+    return None
+
+
+def operands_of(node: ast.expr) -> Sequence[ast.expr]:
+    """The expressions whose shapes have to fit: operands, or arguments of a call."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return left, right
+        case ast.Compare(left=left, comparators=others):
+            return left, *others
+        case ast.Call(args=args):
+            found: list[ast.expr] = []
+            for argument in args:
+                listed = isinstance(argument, ast.List | ast.Tuple)
+                found += argument.elts if listed else [argument]
+            return found
+        case _:
+            return ()
+
+
+def above(text: str, operands: Sequence[Operand]) -> tuple[str, str]:
+    """Two lines: the shapes above their operands, and the text, spaced so that they fit."""
+    top = bottom = ""
+    done = 0
+    for operand in operands:
+        bottom += text[done : operand.start]
+        bottom = bottom.ljust(len(top) + 2 if top else 0)
+        top = top.ljust(len(bottom)) + operand.shape
+        bottom += text[operand.start : operand.end]
+        done = operand.end
+    return top, bottom + text[done:]
+
+
+def for_tracers(tree: ast.Module, node: ast.expr, jnp: str) -> str:
+    """The code to write where `node` needs the truth of an array; empty where no rewrite is known.
+
+    `jnp` is the name of `jax.numpy`.
+    """
+    written = _for_tracers(tree, node, jnp)
+    return written if len(written) <= _LONGEST and "\n" not in written else ""
+
+
+def _for_tracers(tree: ast.Module, node: ast.expr, jnp: str) -> str:
+    match node:
+        case ast.Call(func=ast.Name(id="max" | "min" as name), args=[a, b], keywords=[]):
+            return f"{jnp}.{_ELEMENTWISE[name]}({ast.unparse(a)}, {ast.unparse(b)})"
+        case _:
+            pass
+    parents = {child: one for one in ast.walk(tree) for child in ast.iter_child_nodes(one)}
+    test: ast.AST = node
+    while isinstance(parents.get(test), ast.BoolOp | ast.UnaryOp | ast.Compare):
+        test = parents[test]
+    if not isinstance(test, ast.expr) or any(map(_is_no_comparison, ast.walk(test))):
+        return ""
+    match parents.get(test):
+        case ast.IfExp(test=found, body=a, orelse=b) if found is test:
+            return _where(jnp, test, a, b)
+        case ast.If(test=found) as branch if found is test:
+            return _of_branch(parents.get(branch), branch, jnp)
+        case _:
+            return _condition(test) if isinstance(test, ast.BoolOp) else ""
+
+
+def _of_branch(parent: ast.AST | None, branch: ast.If, jnp: str) -> str:
+    """An `if` whose two ways return a value, or assign one name."""
+    other = branch.orelse
+    body = getattr(parent, "body", None)
+    if not other and isinstance(body, list) and branch in body:
+        statements: list[ast.stmt] = body
+        other = statements[statements.index(branch) + 1 :][:1]
+    match branch.body, other:
+        case [ast.Return(value=ast.expr() as a)], [ast.Return(value=ast.expr() as b)]:
+            written = _where(jnp, branch.test, a, b)
+            return f"return {written}" if written else ""
+        case [ast.Assign(targets=[ast.Name(id=x)], value=a)], [
+            ast.Assign(targets=[ast.Name(id=y)], value=b)
+        ] if x == y and branch.orelse:
+            written = _where(jnp, branch.test, a, b)
+            return f"{x} = {written}" if written else ""
+        case _:
+            return ""
+
+
+def _where(jnp: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+    if any(isinstance(way, _NO_ARRAYS) or _is_text(way) for way in (a, b)):
+        return ""
+    return f"{jnp}.where({_condition(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not isinstance(node.value, int | float | complex)
+
+
+def _is_no_comparison(node: ast.AST) -> bool:
+    """Whether it compares something else than elements: `in`, `is`."""
+    other = ast.In | ast.NotIn | ast.Is | ast.IsNot
+    return isinstance(node, ast.Compare) and any(isinstance(op, other) for op in node.ops)
+
+
+def _condition(test: ast.expr, inner: bool = False) -> str:
+    """A condition by element: `(x > 0) & ~y` for `x > 0 and not y`."""
+    match test:
+        case ast.BoolOp(op=op, values=values):
+            sign = " & " if isinstance(op, ast.And) else " | "
+            text = sign.join(_condition(value, True) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return f"~{_condition(operand, True)}"
+        case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
+            parts = ast.Compare(left, [first], [middle]), ast.Compare(middle, [second], [right])
+            text = " & ".join(f"({ast.unparse(part)})" for part in parts)
+        case ast.Name() | ast.Call() | ast.Attribute() | ast.Subscript():
+            return ast.unparse(test)
+        case _:
+            text = ast.unparse(test)
+    return f"({text})" if inner else text

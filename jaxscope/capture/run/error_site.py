@@ -1,0 +1,187 @@
+"""The user's expression that failed, with the shapes of its operands or its form for tracers."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxscope.analysis.python import rewrites
+from jaxscope.capture import _jax
+from jaxscope.capture.source.frames import is_installed, is_user_file, position
+
+_OF_SHAPES = re.compile(r"shape|dimension|broadcast|\brank\b|\bsizes?\b", re.IGNORECASE)
+_MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+_REVERSED = re.compile(r"(__|_operator_)r(?!shift|ound)\w+")
+"""Methods of the right operand."""
+_CALLS = 4
+"""Calls below the user's line in which its arguments are looked for: JAX wraps its functions."""
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSite:
+    """An expression of the user's, in the innermost frame that is the user's."""
+
+    frame: FrameType
+    tree: ast.Module
+    node: ast.expr
+    text: str
+    below: tuple[FrameType, ...]
+    """The frames that it called, outermost first."""
+
+
+def with_site(fix: str | None, error: BaseException) -> str | None:
+    """The fix, with the code to write or the shapes at the expression that failed; None where
+    nothing is known."""
+    site = _note(error)
+    if fix is None or not site or site.startswith("\n"):
+        return f"{fix or ''}{site}" or None
+    return f"{fix.partition(':')[0]}: {site}"
+
+
+def _note(error: BaseException) -> str:
+    """The expression and what tracing knows of it; empty where that is nothing new."""
+    try:
+        if isinstance(error, jax.errors.TracerBoolConversionError):
+            return _rewrite(error)
+        if isinstance(error, jax.errors.TracerArrayConversionError):
+            return _for_numpy(error)
+        if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
+            return _shapes(error)
+    except Exception:  # the error itself is what matters
+        return ""
+    return ""
+
+
+def _site(error: BaseException) -> ErrorSite | None:
+    walked = list(_walk(error.__traceback__))
+    last = max((i for i, one in enumerate(walked) if _is_user(one)), default=None)
+    if last is None:
+        return None
+    entry = walked[last]
+    tree = _tree(entry.tb_frame.f_code.co_filename)
+    node = None
+    if tree is not None:
+        place = position(entry.tb_frame.f_code, entry.tb_lasti)
+        node = rewrites.expression_at(tree[1], place)
+    if tree is None or node is None:
+        return None
+    text = ast.get_source_segment(tree[0], node) or ""
+    below = tuple([one.tb_frame for one in walked[last + 1 :]])
+    return ErrorSite(entry.tb_frame, tree[1], node, text, below)
+
+
+def _walk(entry: TracebackType | None) -> Iterator[TracebackType]:
+    while entry is not None:
+        yield entry
+        entry = entry.tb_next
+
+
+def _is_user(entry: TracebackType) -> bool:
+    file = entry.tb_frame.f_code.co_filename
+    return is_user_file(file) and bool(linecache.getlines(file))
+
+
+def _tree(file: str) -> tuple[str, ast.Module] | None:
+    # A line of a magic is not Python, and must keep its number.
+    text = _MAGIC.sub("", "".join(linecache.getlines(file)))
+    try:
+        return text, ast.parse(text)
+    except SyntaxError:
+        return None
+
+
+def _rewrite(error: BaseException) -> str:
+    site = _site(error)
+    if site is None:
+        return ""
+    names = {**site.frame.f_globals, **site.frame.f_locals}
+    alias = _name_of(jnp, names) or "jnp"
+    written = rewrites.for_tracers(site.tree, site.node, alias)
+    return f"write `{written}`." if written else ""
+
+
+def _for_numpy(error: BaseException) -> str:
+    """`jnp.sin(x)` for `np.sin(x)`, where JAX has the function."""
+    site = _site(error)
+    if site is None or not isinstance(site.node, ast.Call):
+        return ""
+    names = {**site.frame.f_globals, **site.frame.f_locals}
+    match site.node.func:
+        case ast.Attribute(value=ast.Name(id=module), attr=function) as called if names.get(
+            module
+        ) is np and hasattr(jnp, function):
+            alias = _name_of(jnp, names) or "jnp"
+            written = site.text.replace(ast.unparse(called), f"{alias}.{function}", 1)
+            return f"write `{written}`."
+        case _:
+            return ""
+
+
+def _name_of(module: ModuleType, names: Mapping[str, Any]) -> str:
+    return next((name for name, value in names.items() if value is module), "")
+
+
+def _shapes(error: BaseException) -> str:
+    """The expression with the shape above each operand; empty unless two of them are arrays."""
+    site = _site(error)
+    if site is None or "\n" in site.text or not _from_library(site):
+        return ""
+    found: list[rewrites.Operand] = []
+    values = list(_values(site))
+    for node, value in values:
+        start = node.col_offset - site.node.col_offset
+        end = (node.end_col_offset or 0) - site.node.col_offset
+        if getattr(value, "shape", None) is not None:
+            found.append(rewrites.Operand(start, end, _jax.short_aval(jax.typeof(value))))
+    if len(found) < 2:
+        return ""
+    top, bottom = rewrites.above(site.text, found)
+    return f"\n{_INDENT}{top}\n{_INDENT}{bottom}"
+
+
+def _from_library(site: ErrorSite) -> bool:
+    """Whether JAX or another library raised it, not the user's own check."""
+    return bool(site.below) and is_installed(site.below[-1].f_code.co_filename)
+
+
+def _values(site: ErrorSite) -> Iterator[tuple[ast.expr, Any]]:
+    """The operands with their values: those of names, and of both sides of an operator."""
+    names = {**site.frame.f_globals, **site.frame.f_locals}
+    operands = rewrites.operands_of(site.node)
+    sides = _sides(site) if isinstance(site.node, ast.BinOp) else None
+    if sides is not None:
+        yield from zip(operands, sides, strict=True)
+        return
+    # The names of a cell may have their old values back by now: only those that were passed count.
+    passed = [id(value) for frame in site.below[:_CALLS] for value in _arguments(frame)]
+    for node in operands:
+        if isinstance(node, ast.Name) and id(value := names.get(node.id)) in passed:
+            yield node, value
+
+
+def _arguments(frame: FrameType) -> Iterator[Any]:
+    for value in frame.f_locals.values():
+        yield value
+        if isinstance(value, list | tuple):
+            yield from value
+
+
+def _sides(site: ErrorSite) -> tuple[Any, Any] | None:
+    """Both operands of `a @ b`, from JAX's own frame of the operator."""
+    for frame in site.below:
+        known = frame.f_locals
+        if "self" in known and "other" in known:
+            pair = known["self"], known["other"]
+            reverse = known.get("swap", _REVERSED.fullmatch(frame.f_code.co_name))
+            return pair[::-1] if reverse else pair
+    return None

@@ -1,0 +1,64 @@
+"""Shapes above operands, and conditions on arrays as code for tracers."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from jaxscope.analysis.python.rewrites import (
+    Operand,
+    above,
+    expression_at,
+    for_tracers,
+    operands_of,
+)
+
+
+def test_shapes_stand_above_their_operands_however_long_they_are() -> None:
+    shapes = [Operand(0, 1, "f32[3,4]"), Operand(4, 5, "f32[5,6]")]
+    assert above("x @ w", shapes) == ("f32[3,4]  f32[5,6]", "x @       w")
+    assert above("f(x)", [Operand(2, 3, "f32[3]")]) == ("  f32[3]", "f(x)")
+    assert above("x + y", []) == ("", "x + y")
+
+
+@pytest.mark.parametrize(
+    ("code", "test", "written"),
+    [
+        ("y = a if x > 0 else b", "x > 0", "jnp.where(x > 0, a, b)"),
+        (
+            "def f(x):\n  if x > 0:\n    return x\n  return -x",
+            "x > 0",
+            "return jnp.where(x > 0, x, -x)",
+        ),
+        ("if x > 0:\n  y = x\nelse:\n  y = 0", "x > 0", "y = jnp.where(x > 0, x, 0)"),
+        ("y = a if x > 0 and not m else b", "x > 0", "jnp.where((x > 0) & ~m, a, b)"),
+        ("y = a if 0 < x < 1 else b", "0 < x < 1", "jnp.where((0 < x) & (x < 1), a, b)"),
+        ("y = max(x, 3)", "max(x, 3)", "jnp.maximum(x, 3)"),
+        ("y = x > 0 or z", "x > 0", "(x > 0) | z"),
+        # What has no such form gets none.
+        ("if x > 0:\n  y = x\nz = 0", "x > 0", ""),
+        ("if x > 0:\n  y = x\ny = 0", "x > 0", ""),
+        ("if x > 0:\n  return\nreturn 1", "x > 0", ""),
+        ("while x > 0:\n  x = x - 1", "x > 0", ""),
+        ("y = max(x)", "max(x)", ""),
+        ("y = 'a' if x > 0 else 'b'", "x > 0", ""),
+        ("y = a if i in x else b", "i in x", ""),
+        ("if x > 0:\n  return a, b\nreturn b, a", "x > 0", ""),
+    ],
+)
+def test_a_condition_on_an_array_is_rewritten_where_the_rewrite_means_the_same(
+    code: str, test: str, written: str
+) -> None:
+    tree = ast.parse(code)
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and ast.unparse(n) == test]
+    assert for_tracers(tree, found[0], "jnp") == written
+
+
+def test_an_expression_is_found_by_its_position() -> None:
+    tree = ast.parse("y = jnp.concatenate([a, b @ c])")
+    call = expression_at(tree, (1, 1, 4, 31))
+    assert call is not None
+    assert [ast.unparse(node) for node in operands_of(call)] == ["a", "b @ c"]
+    assert expression_at(tree, (1, 1, 4, 30)) is None
+    assert expression_at(tree, (None, None, None, None)) is None
