@@ -195,7 +195,7 @@ def test_a_plug_in_on_jax_is_treated_as_jax_under_any_name(brought):
     assert (row(record, "fused").framework, row(record, "fused").title) == ("jax", "Fused")
     assert "J110" in codes(row(record, "numpy"))
     assert "J110" not in codes(row(record, "fused"))
-    assert re.match("(whether )?fused (is|and|or) ", answer(record).lower())
+    assert "Fused" in answer(record)
     # Its code is the float64 reference where there is none for NumPy.
     alone = measured(("fused", "fused", lambda x: jnp.sin(x).sum()))
     assert row(alone, "fused").agrees
