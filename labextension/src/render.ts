@@ -83,7 +83,7 @@ class Report implements Rendered {
     this.addTheme(top);
     const code = new IrView(model, empty ? shown : []);
     this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
-    const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
+    const titles = ["Code", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
       uid(),
       "Parts of the report",
@@ -144,7 +144,7 @@ class Report implements Rendered {
 
 /** The tab that is open first: without a program, that of the profiled cell where there is one. */
 function beginning({ data, programJson }: ReportModel): number {
-  return !programJson && data.tabs[0]?.key === "cell" ? 1 : 0;
+  return !programJson && data.tabs[0]?.key === "profile" ? 1 : 0;
 }
 
 /** The facts of the first line, before anything is unpacked. */

@@ -54,16 +54,16 @@ test.each([
 });
 
 const CELL = {
-  key: "cell",
-  title: "Time of the cell",
+  key: "profile",
+  title: "Profile",
   sections: [{ program: null, heading: "Time of the cell", markup: "<p>Python was on line 1</p>" }],
 };
 const TIME = { seconds: 0.1, share: 0.75, low: 0.1, high: 0.1, estimate: false };
 
 test.each([
-  ["a cell that left no program opens with its time", [], [CELL], "Time of the cell"],
-  ["without a time it opens with the source", [], [], "Source and stages"],
-  ["with a program it opens with the source", record.programs, [CELL], "Source and stages"],
+  ["a cell that left no program opens with its time", [], [CELL], "Profile"],
+  ["without a time it opens with the source", [], [], "Code"],
+  ["with a program it opens with the source", record.programs, [CELL], "Code"],
 ])("%s", async (_, programs, tabs, open) => {
   const data = {
     record: { ...record, programs, notes: ["`f` was not called."] },
@@ -82,7 +82,7 @@ test.each([
   expect(toolbar?.hidden).toBe(!programs.length);
   const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
   // The notes of the run take the place of the program.
-  const beside = open === "Source and stages" && !programs.length;
+  const beside = open === "Code" && !programs.length;
   const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
   expect(said).toEqual(programs.length ? [] : why);
   expect(parent.querySelector(".jxs-note")?.textContent).toBe(

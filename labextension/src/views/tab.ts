@@ -1,5 +1,6 @@
 /** A tab of sentences, tables and pictures from Python, for the chosen program. */
 
+import { shorten, sortable, switchChoices } from "../choices";
 import { element } from "../dom";
 import { type Absence, TextAbsent } from "../host";
 import { cached } from "../links";
@@ -43,7 +44,7 @@ export function tabView(model: ReportModel, tab: TabJson): View {
       const words = `“${tab.title}” has no section for this program.`;
       nodes.push(element("p", "jxs-nothing", words));
     }
-    const around = figures.length ? [room, ...nodes] : [...nodes, ...(shown.length ? hint : [])];
+    const around = figures.length ? [...nodes, room] : [...nodes, ...(shown.length ? hint : [])];
     root.replaceChildren(...around);
   };
   draw();
@@ -64,6 +65,11 @@ export function sectionNode(section: SectionJson, lead: Lead): HTMLElement {
     node.append(heading);
   }
   node.append(markupNodes(section.markup, lead));
+  switchChoices(node);
+  for (const table of node.querySelectorAll("table")) {
+    if (table.classList.contains("sortable")) sortable(table);
+    shorten(table);
+  }
   for (const link of node.querySelectorAll("button.jxs-link")) {
     const words = link.textContent ?? "";
     link.setAttribute("aria-label", `Go to ${/^\W?\d/.test(words) ? "line " : ""}${words}`);
