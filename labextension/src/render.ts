@@ -40,6 +40,8 @@ class Report implements Rendered {
     private readonly host: Host,
   ) {
     this.root.dataset.host = host.name;
+    this.root.setAttribute("role", "region");
+    this.root.setAttribute("aria-label", `jaxscope report: ${facts(payload)[0]}`);
     this.root.append(head(facts(payload)));
     parent.append(this.root);
     this.ready = this.read(payload);
@@ -81,15 +83,18 @@ class Report implements Rendered {
       this.ends.push(stop);
     }
     this.addTheme(top);
-    const code = new IrView(model, empty ? shown : []);
-    this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
+    const code = new IrView(model, model.programJson || empty ? shown : []);
+    this.views = [
+      code,
+      ...tabs.map((tab) => tabView(model, tab, tab.key === "details" ? shown : [])),
+    ];
     const titles = ["Code", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
       uid(),
       "Parts of the report",
       titles.map((title, i) => ({ title, view: this.views[i] ?? code })),
     );
-    if (shown.length && !empty) {
+    if (shown.length && !empty && !model.programJson) {
       parts.bar.append(element("span", "jxs-note", ...quoted(shown.join(" · "))));
     }
     // A link in a finding or a table opens the tab with the code.

@@ -235,6 +235,6 @@ def test_a_later_schema_is_refused_in_a_sentence(viewer: Viewer) -> None:
 def test_a_saved_record_is_shown_with_what_it_has(viewer: Viewer) -> None:
     opened_page = viewer.open(page(load(), m.to_json(load())))
     expect(row(opened_page, "source", 3)).to_contain_text("h = jnp.tanh")
-    expect(opened_page.locator(".jxs-note")).to_contain_text(
+    expect(opened_page.locator(".jxs-status")).to_contain_text(
         "This file has no tables or figures: Python makes them. jaxscope.load(path) shows them."
     )
