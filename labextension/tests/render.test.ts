@@ -150,3 +150,29 @@ test("words of a report are text and never markup", () => {
   expect(parent.querySelector("img")).toBeNull();
   rendered.dispose();
 });
+
+test("an output is compact until it is expanded; what is alone takes all the room", async () => {
+  const programs = record.programs;
+  const data = { record: { ...record, programs }, programs: [], tabs: [], findings: "", first: [] };
+  const packed = gzipSync(JSON.stringify(data)).toString("base64");
+  const parent = place();
+  const openBeside = () => parent.setAttribute("data-beside", "yes");
+  const rendered = renderReport(parent, payload({ data: packed }), { name: "lab", openBeside });
+  await rendered.ready;
+  const root = parent.querySelector(".jxs-root");
+  expect(root?.classList.contains("jxs-compact")).toBe(true);
+  const [expand, beside] = parent.querySelectorAll<HTMLButtonElement>(".jxs-room button");
+  expand?.click();
+  expect([root?.classList.contains("jxs-compact"), expand?.getAttribute("aria-expanded")]).toEqual([
+    false,
+    "true",
+  ]);
+  expand?.click();
+  expect(root?.classList.contains("jxs-compact")).toBe(true);
+  beside?.click();
+  expect(parent.getAttribute("data-beside")).toBe("yes");
+  rendered.fill();
+  expect(root?.className).toBe("jxs-root jxs-fills");
+  expect(parent.querySelector(".jxs-room")).toBeNull();
+  rendered.dispose();
+});

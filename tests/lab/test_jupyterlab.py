@@ -72,6 +72,12 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     page.keyboard.press("x")
     expect(report.get_by_role("tab").last).to_be_focused()
     expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(3)
+    # A panel of its own has it at full height.
+    report.get_by_role("button", name="open beside").click()
+    panel = page.locator(".jp-MainAreaWidget .jxs-lab-fills > .jxs-root.jxs-fills")
+    expect(line(panel, "source", 14)).to_contain_text("* 11")
+    height = "node => node.clientHeight / node.closest('.jp-MainAreaWidget').clientHeight"
+    assert panel.evaluate(height) > 0.9
 
 
 STEP_SETUP = """import jax, jax.numpy as jnp
@@ -177,7 +183,6 @@ def test_the_line_that_takes_the_time_stands_out(
     sorts = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot", has_text=" sort(")
     expect(sorts.first).to_be_in_viewport()
     expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()
-    pane(report, "jaxpr").get_by_role("button", name="Close").click()
     cell(page, 3).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
     for theme, name in (("Dark", "profile-dark"), ("Light", "profile")):
         turn(page, theme)

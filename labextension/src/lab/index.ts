@@ -8,6 +8,7 @@ import { IConsoleTracker } from "@jupyterlab/console";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
+import { openBeside } from "./beside";
 import { addCommands, loadExtension } from "./commands";
 import { keepKeys } from "./keys";
 import { addLanguages } from "./languages";
@@ -44,6 +45,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     const sites = new Sites(notebooks, consoles, (id) => app.shell.activateById(id));
     keepKeys(window);
     shared.rendermime = rendermime;
+    shared.openBeside = (model, resolver) => openBeside(app, rendermime, model, resolver);
     shared.site = (resolver) => sites.find(resolver);
     shared.returned.emit();
     const compiles = notebooks ? new Compiles(app, notebooks, restorer, loadExtension) : null;

@@ -1,7 +1,7 @@
 /** The source beside the stages, with one selection for all panes. */
 
 import { element, quoted } from "../dom";
-import { SIDE_BY_SIDE } from "../ir/chosen";
+import { COMPACT_SIDE_BY_SIDE, SIDE_BY_SIDE } from "../ir/chosen";
 import { differentiates } from "../ir/dress";
 import { type Measure, measuresOf } from "../ir/figures";
 import { type Grip, grip } from "../ir/grip";
@@ -24,6 +24,8 @@ const HINT =
   "Hover over a line to see what it compiles to. A click or Enter pins it and scrolls every pane to its match.";
 /** Width of the source in percent, by the number of stages beside it. */
 const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
+/** … in a compact report, where it is what one reads. */
+const COMPACT_SHARE = 50;
 
 export class IrView implements View {
   readonly element: HTMLElement;
@@ -54,6 +56,8 @@ export class IrView implements View {
   constructor(
     private readonly model: ReportModel,
     notes: readonly string[],
+    private compact = false,
+    private readonly sized: (rows: number) => void = () => undefined,
   ) {
     this.room = {
       model,
@@ -142,9 +146,18 @@ export class IrView implements View {
   private layout(): void {
     const width = this.element.clientWidth;
     if (!width) return;
-    this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
-    this.stages.begin(width);
+    const least = this.compact ? COMPACT_SIDE_BY_SIDE : SIDE_BY_SIDE;
+    this.element.classList.toggle("jxs-stacked", width < least);
+    this.stages.begin(this.compact ? 0 : width);
     this.fit();
+  }
+
+  /** One stage beside the source, or as many as fit. */
+  setCompact(on: boolean): void {
+    if (on === this.compact) return;
+    this.compact = on;
+    const width = this.element.clientWidth;
+    if (width) this.stages.begin(on ? 0 : width, true);
   }
 
   private fit(): void {
@@ -157,7 +170,8 @@ export class IrView implements View {
 
   private opened(fresh: readonly StagePane[]): void {
     this.toolbar.adder.hidden = this.stages.full;
-    this.grip.suggest(SOURCE_SHARE[this.stages.panes.length] ?? SOURCE_SHARE[0]);
+    const share = SOURCE_SHARE[this.stages.panes.length] ?? SOURCE_SHARE[0];
+    this.grip.suggest(this.compact ? COMPACT_SHARE : share);
     this.search.again();
     this.draw();
     this.fit();
@@ -189,7 +203,9 @@ export class IrView implements View {
 
   /** The height that the source needs, in rows. */
   private size(): void {
-    this.element.style.setProperty("--jxs-rows", String(Math.max(this.source.rows, 2)));
+    const rows = Math.max(this.source.rows, 2);
+    this.element.style.setProperty("--jxs-rows", String(rows));
+    this.sized(rows);
   }
 
   private select(): void {

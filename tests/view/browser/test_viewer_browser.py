@@ -21,7 +21,7 @@ from tests.view.report.test_linked_source import spread
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.view.browser.test_browser import CONTRAST
 from tests.view.browser.viewer import (
@@ -628,42 +628,86 @@ def test_all_text_can_be_read(viewer: Viewer, scheme: str) -> None:
         assert page.evaluate(CONTRAST) == []
 
 
-def test_a_narrow_screen_stacks_the_panes(viewer: Viewer) -> None:
-    page = viewer.page(load(), width=420)
+def test_a_phone_scrolls_the_page_and_stacks_the_panes(viewer: Viewer) -> None:
+    page = viewer.page(load(), width=390, height=844)
     expect(row(page, "source", 3)).to_be_visible()
     source, stage = pane(page, "source").bounding_box(), pane(page, "optimized_hlo").bounding_box()
     assert source is not None
     assert stage is not None
     assert stage["y"] >= source["y"] + source["height"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert stage["height"] >= 240
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.documentElement.scrollHeight") > 844
 
 
 # As an output of a notebook.
 
 
-def test_an_output_is_bounded_and_its_panes_scroll_by_themselves(viewer: Viewer) -> None:
-    page = viewer.widget(load(), height=700)
+def test_an_output_is_compact_until_it_is_expanded(viewer: Viewer) -> None:
+    page = viewer.widget(load(), height=900, around="body { height: 3000px }")
     expect(row(page, "optimized_hlo", opening(load()))).to_be_in_viewport()
+    expect(page.locator(".jxs-stages .jxs-pane")).to_have_count(1)
+    root = page.locator(".jxs-root")
+    assert height(root) <= 400
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert height(root) <= 400
+    page.get_by_role("tab", name="Code").click()
     scroll_to(page, "optimized_hlo", 0)
-    box = page.locator(".jxs-ir").bounding_box()
-    assert box is not None
-    assert box["height"] <= 0.7 * 700 + 1
-    scroll = pane(page, "optimized_hlo").locator(".cm-scroller")
-    assert 100 < scroll.evaluate("node => node.clientHeight") < 500
     click_at(row(page, "source", 7))
     expect(pane(page, "optimized_hlo").locator(".jxs-hot").first).to_be_in_viewport()
     assert top(page, "optimized_hlo") > 0
     assert page.evaluate("scrollY") == 0
+    page.get_by_role("button", name="Expand").click()
+    full = height(root)
+    assert full == 0.8 * 900
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert height(root) == full
+    scrolling = page.locator(".jxs-root *").evaluate_all(SCROLLING)
+    assert scrolling == []
+
+
+def test_a_short_cell_makes_a_low_output(viewer: Viewer) -> None:
+    record = load()
+    source = dataclasses.replace(record.sources[0], text="y = jnp.sin(x)\ny.sum()\n")
+    page = viewer.widget(dataclasses.replace(record, sources=(source,), findings=()))
+    expect(row(page, "source", 2)).to_be_visible()
+    assert height(page.locator(".jxs-root")) == 250
+
+
+def height(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+SCROLLING = """nodes => nodes.filter(node => {
+  const scrolls = (each) => /auto|scroll/.test(getComputedStyle(each).overflowY)
+    && each.scrollHeight > each.clientHeight + 1;
+  const text = (each) => each.closest(".cm-editor");
+  if (!scrolls(node) || text(node)) return false;
+  for (let at = node.parentElement; at; at = at.parentElement)
+    if (at.closest(".jxs-root") && scrolls(at)) return true;
+  return false;
+}).map(node => node.className)"""
 
 
 def test_a_narrow_output_stacks_its_panes_each_bounded(viewer: Viewer) -> None:
     page = viewer.widget(load(), width=700, height=800)
+    source, stage = pane(page, "source"), pane(page, "optimized_hlo")
     expect(row(page, "optimized_hlo", opening(load()))).to_be_visible()
-    source, stage = pane(page, "source").bounding_box(), pane(page, "optimized_hlo").bounding_box()
-    assert source is not None
-    assert stage is not None
-    assert stage["y"] >= source["y"] + source["height"]
-    assert stage["height"] <= 340
+    beside, other = source.bounding_box(), stage.bounding_box()
+    assert beside is not None
+    assert other is not None
+    assert other["x"] >= beside["x"] + beside["width"]
+    page.get_by_role("button", name="Expand").click()
+    expect(page.locator(".jxs-ir")).to_have_class(re.compile("jxs-stacked"))
+    upper, lower = source.bounding_box(), stage.bounding_box()
+    assert upper is not None
+    assert lower is not None
+    assert lower["y"] >= upper["y"] + upper["height"]
+    assert lower["height"] <= 340
 
 
 def test_a_text_that_was_not_saved_comes_from_the_kernel(viewer: Viewer) -> None:
