@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 from jaxscope import words
@@ -71,7 +71,8 @@ def _profiled(program: Program, source: int) -> dict[int, tuple[float, str]]:
         return {}
     times = {op.name: op.seconds for op in profile.ops if not op.overhead}
     bounds = bounds_of(program, profile)
-    seconds, ops = Counter[int](), defaultdict[int, dict[str, None]](dict)
+    seconds = defaultdict[int, float](float)
+    ops = defaultdict[int, dict[str, None]](dict)
     for row in lines_of(profile, source):
         ops[row.place.line] |= dict.fromkeys(row.ops)
         if row.place.phase in BACKWARD:
