@@ -70,7 +70,7 @@ def figure(report: Report, kind: Plot, trace: Callable[[], bytes]) -> go.Figure:
 
 
 def figure_kinds(programs: Sequence[Program], traced: bool) -> dict[str, tuple[str, ...]]:
-    """The kinds of `figure` by chapter; empty without plotly."""
+    """The kinds of `figure` by tab; empty without plotly."""
     if not programs or importlib.util.find_spec("plotly") is None:
         return {}
     program = programs[0]
@@ -82,7 +82,7 @@ def figure_kinds(programs: Sequence[Program], traced: bool) -> dict[str, tuple[s
             "roofline": isinstance(program.roofline, Roofline),
             "timeline": traced,
         }
-        kinds["lines"] = tuple(kind for kind, here in drawn.items() if here)
+        kinds["profile"] = tuple(kind for kind, here in drawn.items() if here)
     if isinstance(program.buffers, BufferTimeline):
-        kinds["buffers"] = ("memory",)
+        kinds["details"] = ("memory",)
     return kinds

@@ -25,6 +25,8 @@ export interface Host {
   /** Draws a plotly figure from Python with the host's own plotly; returns a function that removes it.
    *  Rejects with `TextAbsent`, or an Error whose message is a sentence. */
   drawFigure?(parent: HTMLElement, report: string, kind: string): Promise<() => void>;
+  /** Opens the report in a panel of its own. */
+  openBeside?(): void;
   /** Scrolls to a cell of the notebook, where there is one. */
   openCell?(cellId: string, line: number | null): void;
 }

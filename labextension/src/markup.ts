@@ -16,7 +16,7 @@ const SVG_ELEMENTS = new Set(
 const HTML_ATTRIBUTES = new Set(
   "align colspan rowspan scope title open role aria-label".split(" "),
 );
-HTML_ATTRIBUTES.add("aria-hidden");
+for (const name of ["aria-hidden", "data-value"]) HTML_ATTRIBUTES.add(name);
 const SVG_ATTRIBUTES = new Set(
   (
     "x y x1 x2 y1 y2 dx dy cx cy r rx ry d points width height viewBox preserveAspectRatio transform " +

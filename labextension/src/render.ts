@@ -1,6 +1,6 @@
 /** A report in an element: the first line immediately, then head, tabs and views. */
 
-import { element, quoted, select, uid } from "./dom";
+import { button, element, quoted, select, uid } from "./dom";
 import type { Host } from "./host";
 import { ReportModel } from "./model";
 import { loadPayload } from "./payload";
@@ -20,6 +20,8 @@ export interface Rendered {
   readonly ready: Promise<void>;
   /** Call after a change of size that the page does not report. */
   layout(): void;
+  /** Takes all the room around it: it is not one of many outputs. */
+  fill(): void;
   dispose(): void;
 }
 
@@ -33,6 +35,8 @@ class Report implements Rendered {
   private readonly root = element("div", "jxs-root");
   private readonly ends: (() => void)[] = [];
   private views: View[] = [];
+  private code: IrView | null = null;
+  private expander: HTMLButtonElement | null = null;
   private gone = false;
 
   constructor(
@@ -41,7 +45,10 @@ class Report implements Rendered {
     private readonly host: Host,
   ) {
     this.root.dataset.host = host.name;
+    this.root.setAttribute("role", "region");
+    this.root.setAttribute("aria-label", `jaxscope report: ${facts(payload)[0]}`);
     this.root.append(head(facts(payload)));
+    this.root.classList.add(host.name === "page" ? "jxs-fills" : "jxs-compact");
     parent.append(this.root);
     this.ready = this.read(payload);
   }
@@ -86,15 +93,23 @@ class Report implements Rendered {
       this.ends.push(stop);
     }
     this.addTheme(top);
-    const code = new IrView(model, empty ? shown : []);
-    this.views = [code, ...tabs.map((tab) => tabView(model, tab))];
-    const titles = ["Source and stages", ...tabs.map((tab) => tab.title)];
+    const notesOfCode = model.programJson || empty ? shown : [];
+    const code = new IrView(model, notesOfCode, this.isCompact, (rows) => {
+      this.root.style.setProperty("--jxs-rows", String(rows));
+    });
+    this.code = code;
+    this.addRoom(top);
+    this.views = [
+      code,
+      ...tabs.map((tab) => tabView(model, tab, tab.key === "details" ? shown : [])),
+    ];
+    const titles = ["Code", ...tabs.map((tab) => tab.title)];
     const parts = tablist(
       uid(),
       "Parts of the report",
       titles.map((title, i) => ({ title, view: this.views[i] ?? code })),
     );
-    if (shown.length && !empty) {
+    if (shown.length && !empty && !model.programJson) {
       parts.bar.append(element("span", "jxs-note", ...quoted(shown.join(" · "))));
     }
     // A link in a finding or a table opens the tab with the code.
@@ -116,6 +131,41 @@ class Report implements Rendered {
     const list = tablist(uid(), "Parts of the comparison", parts);
     this.root.replaceChildren(top, list.bar, list.main);
     list.open(0);
+  }
+
+  private get isCompact(): boolean {
+    return this.root.classList.contains("jxs-compact");
+  }
+
+  /** In a notebook: full height and more panes, or a panel of its own. */
+  private addRoom(top: HTMLElement): void {
+    if (this.root.classList.contains("jxs-fills")) return;
+    const expand = button("expand", "Expand: full height and more panes", () => {
+      this.setCompact(!this.isCompact);
+    });
+    this.expander = expand;
+    expand.setAttribute("aria-expanded", "false");
+    const room = element("span", "jxs-room", expand);
+    const { openBeside } = this.host;
+    if (openBeside) {
+      const beside = () => openBeside.call(this.host);
+      room.append(button("open beside", "Open beside the notebook, in a panel", beside));
+    }
+    top.append(room);
+  }
+
+  private setCompact(on: boolean): void {
+    this.root.classList.toggle("jxs-compact", on);
+    this.expander?.setAttribute("aria-expanded", String(!on));
+    if (this.expander) this.expander.textContent = on ? "expand" : "compact";
+    this.code?.setCompact(on);
+    this.layout();
+  }
+
+  fill(): void {
+    this.root.classList.add("jxs-fills");
+    this.setCompact(false);
+    this.expander?.parentElement?.remove();
   }
 
   /** A page has a switch of its own; elsewhere the theme is the host's. */
@@ -149,7 +199,7 @@ class Report implements Rendered {
 
 /** The tab that is open first: without a program, that of the profiled cell where there is one. */
 function beginning({ data, programJson }: ReportModel): number {
-  return !programJson && data.tabs[0]?.key === "cell" ? 1 : 0;
+  return !programJson && data.tabs[0]?.key === "profile" ? 1 : 0;
 }
 
 /** The facts of the first line, before anything is unpacked. */

@@ -32,13 +32,15 @@ export function tablist(
     tab.addEventListener("click", () => open(index));
     list.append(tab);
     main.append(panel);
+    if (view.controls) bar.append(view.controls);
     return { tab, panel, view };
   });
   const open = (index: number) => {
-    for (const [i, { tab, panel }] of tabs.entries()) {
+    for (const [i, { tab, panel, view }] of tabs.entries()) {
       tab.setAttribute("aria-selected", String(i === index));
       tab.tabIndex = i === index ? 0 : -1;
       panel.hidden = i !== index;
+      if (view.controls) view.controls.hidden = i !== index;
     }
     tabs[index]?.view.shown?.();
   };

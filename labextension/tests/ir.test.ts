@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
 import { eliminatedLines, sourceDress, stageDress } from "../src/ir/dress";
-import { costliest, fitting, instructionFigures, sourceFigures } from "../src/ir/figures";
+import { costliest, instructionFigures, measuresOf, sourceFigures } from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
@@ -153,32 +153,27 @@ test("the backward part of a line is told from its forward part", () => {
 
 // Figures.
 
-test("beside the source stand time, work, the backward part and counts, as many as there is room for", () => {
-  const tanh = program.equations.find((each) => each.primitive === "tanh");
-  const equations = program.equations.map((each) =>
-    each === tanh ? { ...each, phase: "backward" as const } : each,
-  );
+test("beside the source is one figure: the time if there is one, else what is chosen", () => {
   const row = { equations: 5, instructions: null, flops: 1200, exact: false };
   const time = { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true };
   const lines: ProgramFiguresJson["lines"] = [
-    { 3: { ...row, time, backward: { equations: 2, flops: 300 } } },
+    { 3: { ...row, time, residuals: 3000 }, 4: { ...row, flops: 0, residuals: 1000 } },
     {},
   ];
-  const all = sourceFigures(model({ lines }, { programs: [{ ...program, equations }] }));
-  expect(all?.columns.map(({ title }) => title)).toEqual(["time", "FLOP", "bwd", "eqns", "instr"]);
-  expect(all?.cells(3)).toEqual([
-    { text: "≈34 %", bar: 0.34 },
-    { text: "≈1.2 k", bar: 1 },
-    "25 %",
-    "5",
-    "—",
-  ]);
-  expect(all?.cells(4)).toBeNull();
-  expect(fitting(all, 1000)?.columns).toHaveLength(5);
-  expect(fitting(all, 460)?.cells(3)).toHaveLength(2);
-  expect(fitting(all, 10)?.cells(3)).toHaveLength(1);
-  const plain = sourceFigures(model({ lines: [{ 3: row }, {}] }));
-  expect(plain?.columns.map(({ title }) => title)).toEqual(["FLOP", "eqns", "instr"]);
+  const report = model({ lines });
+  expect(measuresOf(report)).toEqual(["time", "FLOPs", "residuals"]);
+  const time3 = sourceFigures(report, "time");
+  expect(time3?.columns).toMatchObject([{ title: "time", width: 7 }]);
+  expect(time3?.cells(3)).toEqual([{ text: "≈34 %", bar: 0.34 }]);
+  expect(time3?.cells(4)).toEqual([""]);
+  expect(time3?.cells(9)).toBeNull();
+  expect(sourceFigures(report, "FLOPs")?.cells(3)).toEqual([{ text: "≈1.2 k", bar: 1 }]);
+  expect(sourceFigures(report, "residuals")?.cells(4)).toEqual([{ text: "1 kB", bar: 0.25 }]);
+  const plain = model({ lines: [{ 3: row }, {}] });
+  expect(measuresOf(plain)).toEqual(["FLOPs"]);
+  expect(sourceFigures(plain, measuresOf(plain)[0])?.columns[0]?.title).toBe("FLOPs");
+  expect(measuresOf(model())).toEqual([]);
+  expect(sourceFigures(model(), undefined)).toBeNull();
 });
 
 test("a figure of which much is not exact is a bracket, and what has no line is in the foot", () => {
@@ -192,8 +187,8 @@ test("a figure of which much is not exact is a bracket, and what has no line is 
   ];
   const unattributed = { flops: 1000, total: 2000, bytes: 64, lines: [3, 4], share: 0.02 };
   const report = model({ lines, unattributed });
-  const all = sourceFigures(report);
-  expect(all?.cells(3)?.[0]).toBe("0 … 1.2 k");
+  const all = sourceFigures(report, "FLOPs");
+  expect(all?.cells(3)?.[0]).toEqual({ text: "0…1.2 k", bar: 0 });
   expect(all?.cells(4)?.[0]).toEqual({ text: "≥1 k", bar: 0.5 });
   expect(unattributedWords(report)).toBe(
     "unattributed: 1 kFLOP, of line 3 or 4, 64 B moved, 2 % of the time",
@@ -209,11 +204,19 @@ test("beside the optimized HLO stand the share of the time, work and traffic of 
     4: { shape: "f32[8]", flops: 2000, bytes: 64, times: 3, seconds: 1e-5, share: 0.5 },
     9: { shape: "f32[8]", flops: 0, bytes: null, times: 1 },
   };
-  const found = instructionFigures(model({ instructions }));
-  expect(found?.columns.map(({ title }) => title)).toEqual(["time", "FLOP", "bytes"]);
-  expect(found?.cells(4)).toEqual([{ text: "50 %", bar: 0.5 }, { text: "6 k", bar: 1 }, "192"]);
-  expect(found?.cells(9)).toEqual(["", { text: "", bar: 0 }, "—"]);
-  expect(instructionFigures(model())).toBeNull();
+  const report = model({ instructions });
+  const cells = (line: number) =>
+    (["time", "FLOPs", "bytes"] as const).map(
+      (measure) => instructionFigures(report, measure)?.cells(line)?.[0],
+    );
+  expect(cells(4)).toEqual([
+    { text: "50 %", bar: 0.5 },
+    { text: "6 k", bar: 1 },
+    { text: "192 B", bar: 1 },
+  ]);
+  expect(cells(9)).toEqual(["", "", "—"]);
+  expect(instructionFigures(report, "residuals")).toBeNull();
+  expect(instructionFigures(model(), "time")).toBeNull();
 });
 
 test("of many instructions a click leads to what takes the time, else to what moves the bytes", () => {
@@ -234,26 +237,46 @@ test("of many instructions a click leads to what takes the time, else to what mo
 
 // Words.
 
-test("the status line says what a line became, with whom it is fused and what it costs", () => {
+test("the card of a line says its time, its limit, what it became and what it saves", () => {
   const figures = {
     3: {
       equations: 5,
       instructions: 6,
       flops: 1200,
       exact: true,
-      time: { seconds: 1e-3, share: 0.34, low: 9e-4, high: 2e-3, estimate: true },
+      backward: { equations: 2, flops: 300 },
+      residuals: 254_000,
+      limit: "memory-bound",
+      time: {
+        seconds: 217e-6,
+        share: 0.035,
+        low: 2e-4,
+        high: 3e-4,
+        estimate: false,
+        backward: 157e-6,
+      },
     },
   };
   const report = model({ lines: [figures, {}] });
   const words = statusWords(report, report.ofSource(3), new StageTexts(report));
-  expect(words[0]).toBe("line 3");
-  expect(words[1]).toMatch(/^dot_general, .* and \d+ more → \d+ equations$/);
-  expect(words.join(" · ")).toMatch(/\d+ StableHLO lines · fused into %\S+/);
-  expect(words.join(" · ")).toContain("1.2 kFLOP · ≈ 34 % of the time (900 µs to 2 ms)");
+  expect(words.slice(0, 5)).toEqual([
+    "Line 3",
+    "3.5 %",
+    "217 µs (fwd 60 µs, bwd 157 µs)",
+    "memory-bound",
+    "1.2 kFLOP (25 % bwd)",
+  ]);
+  expect(words[5]).toMatch(/^\d+ equations → (fused into %\S+|\d+ fusions)/);
+  expect(words.at(-1)).toBe("saves 254 kB for backward");
   expect(statusWords(report, report.ofSource(2), new StageTexts(report))).toEqual([
-    "line 2",
+    "Line 2",
     "no equation",
   ]);
+  const spot = report.ofSource(3, splitLines(record.sources[0]?.text ?? "")[2]?.indexOf("@"));
+  const part = statusWords(report, spot, new StageTexts(report));
+  expect(part[0]).toBe("Line 3: dot_general");
+  expect(part[1]).toMatch(/^1 of \d+ equations → /);
+  expect(part).toContain("the whole line: 3.5 %");
 });
 
 test("the status line of an instruction has its shape, work and time", () => {
@@ -293,8 +316,8 @@ test("what left no instruction says why", () => {
   expect(statusWords(report, report.ofStage("jaxpr", line), texts)).toContain(
     "folded into a constant",
   );
-  expect(statusWords(report, report.ofSource(3), texts)).toContain(
-    "no instruction: folded into a constant",
+  expect(statusWords(report, report.ofSource(3), texts).join(" · ")).toContain(
+    "→ no instruction: folded into a constant",
   );
 });
 

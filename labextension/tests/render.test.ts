@@ -27,6 +27,8 @@ test("the first line is there before anything is unpacked", () => {
   const parent = place();
   const rendered = renderReport(parent, payload(), host);
   expect(parent.querySelector("h1")?.textContent).toBe("jit(cell)");
+  const region = parent.querySelector("[role=region]");
+  expect(region?.getAttribute("aria-label")).toBe("jaxscope report: jit(cell)");
   expect([...parent.querySelectorAll("li")].map((item) => item.textContent)).toEqual([
     "cpu:0",
     "4 µs",
@@ -54,16 +56,16 @@ test.each([
 });
 
 const CELL = {
-  key: "cell",
-  title: "Time of the cell",
+  key: "profile",
+  title: "Profile",
   sections: [{ program: null, heading: "Time of the cell", markup: "<p>Python was on line 1</p>" }],
 };
 const TIME = { seconds: 0.1, share: 0.75, low: 0.1, high: 0.1, estimate: false };
 
 test.each([
-  ["a cell that left no program opens with its time", [], [CELL], "Time of the cell"],
-  ["without a time it opens with the source", [], [], "Source and stages"],
-  ["with a program it opens with the source", record.programs, [CELL], "Source and stages"],
+  ["a cell that left no program opens with its time", [], [CELL], "Profile"],
+  ["without a time it opens with the source", [], [], "Code"],
+  ["with a program it opens with the source", record.programs, [CELL], "Code"],
 ])("%s", async (_, programs, tabs, open) => {
   const data = {
     record: { ...record, programs, notes: ["`f` was not called."] },
@@ -78,16 +80,14 @@ test.each([
   const rendered = renderReport(parent, payload({ data: packed }), host);
   await rendered.ready;
   expect(parent.querySelector("[role=tab][aria-selected=true]")?.textContent).toBe(open);
-  const toolbar = parent.querySelector<HTMLElement>(".jxs-toolbar");
-  expect(toolbar?.hidden).toBe(!programs.length);
+  expect(parent.querySelector(".jxs-toolbar") !== null).toBe(programs.length > 0);
   const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
   // The notes of the run take the place of the program.
-  const beside = open === "Source and stages" && !programs.length;
+  const beside = open === "Code" && !programs.length;
   const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
   expect(said).toEqual(programs.length ? [] : why);
-  expect(parent.querySelector(".jxs-note")?.textContent).toBe(
-    beside ? undefined : "f was not called.",
-  );
+  const note = programs.length ? ".jxs-status" : ".jxs-note";
+  expect(parent.querySelector(note)?.textContent).toBe(beside ? undefined : "f was not called.");
   expect(parent.querySelector(".jxs-lead")?.textContent).toBe(
     beside ? "nothing was compiled" : "2 ms",
   );
@@ -148,5 +148,31 @@ test("words of a report are text and never markup", () => {
   expect(parent.querySelector("h1")?.textContent).toBe("<img onerror=alert(1)>");
   expect(parent.querySelector("li")?.textContent).toBe("\\u202e");
   expect(parent.querySelector("img")).toBeNull();
+  rendered.dispose();
+});
+
+test("an output is compact until it is expanded; what is alone takes all the room", async () => {
+  const programs = record.programs;
+  const data = { record: { ...record, programs }, programs: [], tabs: [], findings: "", first: [] };
+  const packed = gzipSync(JSON.stringify(data)).toString("base64");
+  const parent = place();
+  const openBeside = () => parent.setAttribute("data-beside", "yes");
+  const rendered = renderReport(parent, payload({ data: packed }), { name: "lab", openBeside });
+  await rendered.ready;
+  const root = parent.querySelector(".jxs-root");
+  expect(root?.classList.contains("jxs-compact")).toBe(true);
+  const [expand, beside] = parent.querySelectorAll<HTMLButtonElement>(".jxs-room button");
+  expand?.click();
+  expect([root?.classList.contains("jxs-compact"), expand?.getAttribute("aria-expanded")]).toEqual([
+    false,
+    "true",
+  ]);
+  expand?.click();
+  expect(root?.classList.contains("jxs-compact")).toBe(true);
+  beside?.click();
+  expect(parent.getAttribute("data-beside")).toBe("yes");
+  rendered.fill();
+  expect(root?.className).toBe("jxs-root jxs-fills");
+  expect(parent.querySelector(".jxs-room")).toBeNull();
   rendered.dispose();
 });

@@ -72,6 +72,12 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     page.keyboard.press("x")
     expect(report.get_by_role("tab").last).to_be_focused()
     expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(3)
+    # A panel of its own has it at full height.
+    report.get_by_role("button", name="open beside").click()
+    panel = page.locator(".jp-MainAreaWidget .jxs-lab-fills > .jxs-root.jxs-fills")
+    expect(line(panel, "source", 14)).to_contain_text("* 11")
+    height = "node => node.clientHeight / node.closest('.jp-MainAreaWidget').clientHeight"
+    assert panel.evaluate(height) > 0.9
 
 
 STEP_SETUP = """import jax, jax.numpy as jnp
@@ -122,7 +128,8 @@ def test_a_wide_table_scrolls_by_itself_in_a_narrow_window(lab: Server, visit: V
     page = opened(lab, visit, "narrow.ipynb", f"{SETUP}\n{WIDE}", WIDE_STEP, width=800)
     run_all(page, 3)
     report = viewer(page, 2)
-    report.get_by_role("tab", name="Inputs and outputs").click()
+    report.get_by_role("tab", name="Details").click()
+    report.get_by_text("Inputs and outputs", exact=True).click()
     table = report.locator(".jxs-wide:visible").first
     expect(table).to_contain_text("a_name_as_long_as_needed")
     assert table.evaluate("node => node.scrollWidth > node.clientWidth")
@@ -176,12 +183,11 @@ def test_the_line_that_takes_the_time_stands_out(
     sorts = pane(report, "optimized_hlo").locator(".cm-line.jxs-hot", has_text=" sort(")
     expect(sorts.first).to_be_in_viewport()
     expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()
-    pane(report, "jaxpr").get_by_role("button", name="Close").click()
     cell(page, 3).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
     for theme, name in (("Dark", "profile-dark"), ("Light", "profile")):
         turn(page, theme)
         picture(page, name)
-    report.get_by_role("tab", name="Time by line").click()
+    report.get_by_role("tab", name="Profile").click()
     expect(report.get_by_role("tabpanel")).to_contain_text(re.compile(r"of a [\d.]+ [mµ]?s call"))
 
 
@@ -203,7 +209,7 @@ def test_figures_are_drawn_by_the_plotly_of_the_page(lab: Server, visit: Visit) 
     page = opened(lab, visit, "figures.ipynb", SETUP, "%jaxprof jax.jit(lambda x: x @ x)(x)")
     run_all(page, 3)
     report = viewer(page, 2)
-    report.get_by_role("tab", name="Time by line").click()
+    report.get_by_role("tab", name="Profile").click()
     report.get_by_role("button", name="interactive figure: stack").click()
     figure = report.locator(".js-plotly-plot")
     expect(figure).to_be_visible()
@@ -331,10 +337,10 @@ def test_a_command_profiles_the_cell(lab: Server, visit: Visit, picture: Picture
     expect(cell(page, 2).locator(".jp-InputArea .cm-line").first).to_have_text("%%jaxprof")
     report = viewer(page, 2)
     # No function of the user's ran: what there is to tell is where the cell's time went.
-    expect(report.get_by_role("tab", selected=True)).to_have_text("Time of the cell")
+    expect(report.get_by_role("tab", selected=True)).to_have_text("Profile")
     expect(report.get_by_role("tabpanel")).to_contain_text("on line 2 (")
     picture(page, "lab-profile")
-    report.get_by_role("tab", name="Source and stages").click()
+    report.get_by_role("tab", name="Code").click()
     expect(line(report, "source", 2)).to_be_visible()
     expect(pane(report, "source").locator(".jxs-heat").first).to_be_visible()
 

@@ -148,7 +148,8 @@ def test_what_another_version_wrote_is_shown_or_refused_in_words(
     # Its note is read in full, and does not push the panes out of the page.
     beyond = "n => n.offsetWidth - n.closest('.jp-OutputArea').clientWidth"
     assert viewer(page, 0).evaluate(beyond) <= 0
-    note = viewer(page, 0).locator(".jxs-note")
+    viewer(page, 0).get_by_role("tab", name="Details").click()
+    note = viewer(page, 0).locator(".jxs-aside").first
     expect(note.locator("code").first).to_have_text("says()")
     assert note.evaluate("n => n.scrollWidth - n.clientWidth") <= 0
     expect(cell(page, 1)).to_contain_text("written by jaxscope 9.9.9 in schema 99")

@@ -16,8 +16,6 @@ _EVENT_S = 1e-6
 _OVERLAP = 0.2
 _MULTI_LINE = 0.05
 _COVERED = 0.9
-_APPROXIMATE = 0.06
-_UNATTRIBUTED = 0.05
 _DRIFT = 0.25
 _UNSTEADY = 0.1
 """Between the median call and the sum of the medians of its parts."""
@@ -110,14 +108,6 @@ def warnings(profile: Profile) -> tuple[str, ...]:
             f"Only {words.percent(profile.coverage)} of a call is inside instructions; the rest "
             "is dispatch, idle time and completion."
         )
-    if profile.approximate_s > _APPROXIMATE * covered:
-        found.append(
-            f"{words.percent(profile.approximate_s / covered)} of the time was attributed to lines "
-            "by approximate matches."
-        )
-    if profile.unattributed_s > _UNATTRIBUTED * covered:
-        share = words.percent(profile.unattributed_s / covered)
-        found.append(f"{share} of the time is unattributed.")
     if _NOTICED < profile.profiled_ratio <= DISTORTED:
         found.append(f"Profiling made the call {profile.profiled_ratio:.2f} times as long.")
     medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled] or [math.nan]

@@ -65,19 +65,19 @@ def argument_infos(handles: Handles) -> list[Any]:
 
 
 def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
-    """The results in flat order, by the names that the user gave them."""
+    """The results in flat order, by the names that the user gave them, else by pytree path."""
     stage = handles.traced or handles.lowered or handles.compiled
-    information = jax.tree_util.tree_leaves(getattr(stage, "out_info", ()))
+    information = jax.tree_util.tree_leaves_with_path(getattr(stage, "out_info", ()))
     placed = shardings(handles.compiled, "output_shardings", len(information))
     return tuple(
         Value(
-            labels[i] if i < len(labels) else ("Out" if len(information) == 1 else f"Out[{i}]"),
+            labels[i] if i < len(labels) else f"Out{jax.tree_util.keystr(path)}",
             ValueKind.TRACED,
             _aval(info),
             _bytes(info),
             _sharding(placed[i]),
         )
-        for i, info in enumerate(information)
+        for i, (path, info) in enumerate(information)
     )
 
 

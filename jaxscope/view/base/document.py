@@ -112,6 +112,12 @@ class Part:
     """Lines of code, with words and bars beside them."""
     copied: bool = False
     """Whether a page offers to copy the drawing."""
+    folded: bool = False
+    """Whether HTML shows it collapsed."""
+    choice: str = ""
+    """Its name among adjacent parts of which the viewer shows one at a time."""
+    of_source: bool = False
+    """Whether the viewer has it in the pane of the source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ It is readable where style sheets are stripped too (GitHub): order and words com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from jaxscope import words
@@ -76,7 +77,9 @@ class HtmlWriter:
     room: Room
     link: Link = unlinked
     page: bool = False
-    """Whether it writes a page, whose tables can be sorted."""
+    """Whether it writes a page, whose tables can be sorted and whose chapters are open."""
+    viewer: bool = False
+    """Whether it writes for the viewer, which sorts tables and shows one of several choices."""
 
     def document(self, document: Document, view: View) -> Html:
         """Write the first line, notes and chapters; no chapters if the room has no rows."""
@@ -100,10 +103,23 @@ class HtmlWriter:
     def body(self, chapter: Chapter) -> Html:
         """Write the chapter without its title."""
         lead = [tag("p", prose(sentence)) for sentence in chapter.lead]
-        parts = [made for part in chapter.parts if (made := self.part(part))]
+        parts = list(self._parts(chapter))
         if chapter.grid and parts:
             parts = [tag("div", *(tag("div", part) for part in parts), class_="figures")]
         return join(*lead, *parts)
+
+    def _parts(self, chapter: Chapter) -> Iterator[Html]:
+        shown = [part for part in chapter.parts if not (self.viewer and part.of_source)]
+        for is_choice, group in itertools.groupby(shown, lambda part: part.choice != ""):
+            made = [(part.choice, html) for part in group if (html := self.part(part))]
+            if self.viewer and is_choice and len(made) > 1:
+                yield tag(
+                    "div",
+                    *(tag("section", html, aria_label=name) for name, html in made),
+                    class_="choices",
+                )
+            else:
+                yield from (html for _, html in made)
 
     def part(self, part: Part) -> Html:
         """Write a block under its caption; nothing if there is no room for it."""
@@ -114,7 +130,11 @@ class HtmlWriter:
             part.code.html if part.code is not None else "",
             tag("pre", verbatim("\n".join(part.drawing)), class_="copied") if part.copied else "",
         )
-        return join(tag("h4", part.caption), made) if made and part.caption else made
+        if not made or not part.caption:
+            return made
+        if part.folded and not self.page:
+            return details(part.caption, made)
+        return join(tag("h4", part.caption), made)
 
     def _advice(self, advice: Iterable[Advice]) -> Html:
         items = [tag("li", self._finding(one)) for one in advice]
@@ -154,7 +174,7 @@ class HtmlWriter:
             more = f"{words.count(rest, 'more row')} left out here"
             rows.append(tag("tr", tag("td", more, colspan=len(kept))))
         sorted_by = any(isinstance(cell, Cell) and cell.value is not None for cell in table.rows[0])
-        css += " sortable" * (self.page and sorted_by)
+        css += " sortable" * ((self.page or self.viewer) and sorted_by)
         return tag("table", head, tag("tbody", *rows), class_=css.strip())
 
     def _row(self, number: int, kept: list[int], table: Table, spread: bool) -> Html:
@@ -171,7 +191,8 @@ class HtmlWriter:
                 # JupyterLab right-aligns every cell, and strips all other ways to undo that.
                 made = tag("div", made, align="left")
             name, scope = ("td", "") if cells else ("th", "row")
-            value = f"{cell.value:.9g}" if self.page and cell.value is not None else ""
+            valued = (self.page or self.viewer) and cell.value is not None
+            value = f"{cell.value:.9g}" if valued else ""
             look = {"scope": scope, "class_": cell.tone, "align": _side(i, table)}
             hover = cell.hover.replace("\n", "; ")
             cells.append(tag(name, made, **look, title=hover, data_value=value))

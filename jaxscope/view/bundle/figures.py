@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from typing import Any
 
 from jaxscope import words
+from jaxscope.analysis.gradient.residual_rows import residuals_by_line
 from jaxscope.analysis.hlo import real_instructions
+from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
 from jaxscope.analysis.links.elimination import reasons
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
@@ -17,14 +20,17 @@ from jaxscope.analysis.links.line_figures import (
     stage_of,
     unattributed,
 )
+from jaxscope.analysis.profile.bounds import line_verdict
 from jaxscope.analysis.profile.shares import (
     LineShare,
     cell_shares,
     line_shares,
+    lines_of,
     op_shares,
 )
 from jaxscope.model import Program, Stage, StageKind
 from jaxscope.model.profile import CellProfile, Profile
+from jaxscope.view.profile.instructions import bounds_of
 
 Json = dict[str, Any]
 
@@ -39,16 +45,42 @@ def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> 
     """
     phases = differentiates(program)
     found: list[Json] = []
+    saved = {(row.source, row.line): row.bytes for row in residuals_by_line(program)}
     for source, figures in enumerate(all_figures(program, sources)):
         of_cell = cell if source == 0 else None
         shares = line_shares(program, source) if of_cell is None else cell_shares(of_cell)
-        found.append(
-            {
-                str(line): _line(figures.get(line, LineFigures()), shares.get(line), phases)
-                for line in sorted(figures.keys() | shares.keys())
-            }
-        )
+        more = _profiled(program, source) if of_cell is None and shares else {}
+        rows: Json = {}
+        for line in sorted(figures.keys() | shares.keys()):
+            row = _line(figures.get(line, LineFigures()), shares.get(line), phases)
+            if size := saved.get((source, line)):
+                row["residuals"] = size
+            if line in more and "time" in row:
+                backward, limit = more[line]
+                row["time"] |= {"backward": finite(backward)} if backward else {}
+                row |= {"limit": limit} if limit else {}
+            rows[str(line)] = row
+        found.append(rows)
     return found
+
+
+def _profiled(program: Program, source: int) -> dict[int, tuple[float, str]]:
+    """For each line of a profiled program: seconds of its backward pass, and its limit."""
+    profile = program.profile
+    if not isinstance(profile, Profile):
+        return {}
+    times = {op.name: op.seconds for op in profile.ops if not op.overhead}
+    bounds = bounds_of(program, profile)
+    seconds = defaultdict[int, float](float)
+    ops = defaultdict[int, dict[str, None]](dict)
+    for row in lines_of(profile, source):
+        ops[row.place.line] |= dict.fromkeys(row.ops)
+        if row.place.phase in BACKWARD:
+            seconds[row.place.line] += row.seconds
+    return {
+        line: (seconds[line], str(line_verdict(names, times, bounds)))
+        for line, names in ops.items()
+    }
 
 
 def rest(program: Program) -> Json:
@@ -160,6 +192,6 @@ def rounded(share: float) -> float:
     return round(share, 4) if math.isfinite(share) else 0.0
 
 
-def lines_of(text: str) -> int:
+def line_count(text: str) -> int:
     """The number of lines of a text, as the viewer counts them."""
     return text.count("\n") + (not text.endswith("\n") and bool(text))

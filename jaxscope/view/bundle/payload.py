@@ -323,7 +323,7 @@ def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
         if stage is None:
             found[kind] = {"lines": None, "bytes": None}
         elif (number, kind) in dropped:
-            lines = figures.lines_of(stage.text)
+            lines = figures.line_count(stage.text)
             found[kind] = {"lines": lines, "bytes": len(stage.text.encode("utf-8", "replace"))}
     return found
 

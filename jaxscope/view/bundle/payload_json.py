@@ -126,8 +126,12 @@ class LineFiguresJson(TypedDict):
     """Read and written per call by its own instructions."""
     bytes_bracket: NotRequired[BracketJson]
     backward: NotRequired[BackwardJson]
+    residuals: NotRequired[int]
+    """Bytes that it saves for the backward pass."""
     time: NotRequired[TimeJson]
     """Of a profiled program."""
+    limit: NotRequired[str]
+    """The limit of the instructions that take most of its time: `memory-bound`."""
 
 
 class BracketJson(TypedDict):
@@ -166,6 +170,8 @@ class TimeJson(TypedDict):
     low: float | None
     high: float | None
     estimate: bool
+    backward: NotRequired[float | None]
+    """Seconds of its backward pass, where it has one."""
 
 
 class InstructionFiguresJson(TypedDict):

@@ -5,12 +5,13 @@ Sentences, tables and static pictures; links to a source line have `data-source`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jaxscope.model import Record
 from jaxscope.view.base.document import Chapter, Room
-from jaxscope.view.base.html import Html, tag
+from jaxscope.view.base.html import Html, join
 from jaxscope.view.base.static import HtmlWriter
 from jaxscope.view.report import chapters as written
 from jaxscope.view.report.summary import titles
@@ -19,8 +20,8 @@ Json = dict[str, Any]
 
 
 def tabs(record: Record, room: Room | None = None) -> list[Json]:
-    """The tabs that only some runs have first, then the usual ones."""
-    return list(_tabs(record, HtmlWriter(room or Room(), _line)))
+    """The profile where there is one, the tabs that only some programs have, and the details."""
+    return list(_tabs(record, HtmlWriter(room or Room(), _line, viewer=True)))
 
 
 def findings(record: Record, limit: int = 1000) -> Html:
@@ -38,35 +39,44 @@ def _line(source: int, line: int) -> dict[str, str]:
 
 
 def _tabs(record: Record, writer: HtmlWriter) -> Iterator[Json]:
-    for chapter in written.of_record(record):
-        yield tab_of(chapter, writer)
-    found: dict[str, dict[int, Chapter]] = {}
+    profiled = [_section("", writer.body(chapter)) for chapter in written.of_record(record)]
+    own: dict[str, Json] = {}
+    details: list[Json] = []
     for index, program in enumerate(record.programs):
-        for chapter in written.chapters(record, program, (*written.PROGRAM, *written.USUAL)):
-            found.setdefault(chapter.key, {})[index] = chapter
-    for key, by_program in found.items():
-        title = next(iter(by_program.values())).title
-        sections: list[Json] = []
-        for index, heading in enumerate(headings(title, record)):
-            chapter = by_program.get(index)
-            markup = (
-                writer.body(chapter) if chapter else tag("p", "This program has no such chapter.")
-            )
-            sections.append({"program": index, "heading": heading, "markup": markup})
-        yield {"key": key, "title": title, "sections": sections}
-    for chapter in (written.compiles(record, writer.room.rows), written.environment(record)):
-        yield tab_of(chapter, writer)
+        name = f" of {titles(record.programs)[index]}" if len(record.programs) > 1 else ""
+        for chapter in written.chapters(record, program, written.PROFILE):
+            heading = f"Profile{name}" if name else ""
+            profiled.append(_section(heading, writer.body(chapter), index))
+        for chapter in written.chapters(record, program, written.OWN):
+            tab = own.setdefault(chapter.key, _tab(chapter.key, chapter.title, []))
+            heading = f"{chapter.title}{name}" if name else ""
+            tab["sections"].append(_section(heading, writer.body(chapter), index))
+        chapters = written.chapters(record, program, written.DETAILS)
+        heading = f"Details{name}" if name else ""
+        details.append(_section(heading, _folded(chapters, writer), index))
+    last = (written.compiles(record, writer.room.rows), written.environment(record))
+    details.append(_section("", _folded(last, writer)))
+    if profiled:
+        yield _tab("profile", "Profile", profiled)
+    yield from own.values()
+    yield _tab("details", "Details", details)
 
 
 def tab_of(chapter: Chapter, writer: HtmlWriter) -> Json:
     """The tab of one chapter."""
-    section = {"program": None, "heading": chapter.title, "markup": writer.body(chapter)}
-    title = chapter.title.removesuffix(" of this run")
-    return {"key": chapter.key, "title": title, "sections": [section]}
+    return _tab(chapter.key, chapter.title, [_section(chapter.title, writer.body(chapter))])
 
 
-def headings(title: str, record: Record) -> tuple[str, ...]:
-    """By program: the title, with the program where there are several; text, not markup."""
-    if len(record.programs) < 2:
-        return (title,) * len(record.programs)
-    return tuple([f"{title} of {name}" for name in titles(record.programs)])
+def _folded(chapters: Iterable[Chapter], writer: HtmlWriter) -> Html:
+    """Chapters that open at a click."""
+    folded = (dataclasses.replace(chapter, folded=True) for chapter in chapters)
+    return join(*map(writer.chapter, folded))
+
+
+def _tab(key: str, title: str, sections: list[Json]) -> Json:
+    return {"key": key, "title": title, "sections": sections}
+
+
+def _section(heading: str, markup: Html, program: int | None = None) -> Json:
+    """A section of one program, or of the whole run."""
+    return {"program": program, "heading": heading, "markup": markup}

@@ -30,8 +30,13 @@ def chapter(record: Record) -> Chapter | None:
     if found is None:
         return None
     first = f"{cold(found)}." if mostly_compiling(found) else _first(record, found)
-    lead = (first, *_eager(record, found), _quality(found), *_waited(found), *found.warnings)
-    parts = (_lines(record, found), *_live(record, found), *_compiling(found))
+    lead = (first, *_eager(record, found), *_waited(found), *found.warnings)
+    parts = (
+        _lines(record, found),
+        _quality(found),
+        *_compiling(found),
+        *_live(record, found),
+    )
     return Chapter("cell", "Time of the cell", lead, parts)
 
 
@@ -110,16 +115,18 @@ def _first(record: Record, found: CellProfile) -> str:
     )
 
 
-def _quality(found: CellProfile) -> str:
-    parts = [
-        f"{words.percent(found.covered_s / found.wall_s)} of the cell inside instructions",
-        f"{words.percent(found.compile_s / found.wall_s)} compilation",
-        words.count(found.runs, "program run"),
-        f"{words.count(found.eager, 'eager operation')} ({words.seconds(found.eager_s)})",
-        f"overlap {words.percent(found.concurrent_s / found.wall_s)}",
-        f"waited {words.seconds(found.waited_s)} after the last line",
-    ]
-    return " · ".join(parts)
+def _quality(found: CellProfile) -> Part:
+    eager = f"{words.count(found.eager, 'eager operation')} ({words.seconds(found.eager_s)})"
+    covered, compiling = (
+        words.percent(seconds / found.wall_s) for seconds in (found.covered_s, found.compile_s)
+    )
+    waited, overlap = words.seconds(found.waited_s), found.concurrent_s / found.wall_s
+    rows = (
+        ("Coverage", f"{covered} of the cell in instructions, {compiling} compiling"),
+        ("Programs", f"{words.count(found.runs, 'program run')}, {eager}"),
+        ("Quality", f"waited {waited} after the last line, overlap {words.percent(overlap)}"),
+    )
+    return Part("", Table(("", ""), rows), brief=True)
 
 
 def _waited(found: CellProfile) -> Iterator[str]:

@@ -8,17 +8,27 @@ import statistics
 from collections.abc import Iterator
 
 from jaxscope import words
+from jaxscope.analysis.links.line_figures import all_figures
 from jaxscope.analysis.profile.shares import lines_of, source_shares
 from jaxscope.model import Program, Record, Unavailable
 from jaxscope.model.profile import JointTime, Profile
-from jaxscope.view.base.document import Chapter
+from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.places import code
+from jaxscope.view.base.table import Table
 from jaxscope.view.profile.figures import roofs
 from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
-from jaxscope.view.profile.instructions import bounds_of, by_op, by_stack, gpu_parts, rest
+from jaxscope.view.profile.instructions import (
+    bounds_of,
+    by_equations,
+    by_op,
+    by_stack,
+    gpu_parts,
+    rest,
+    times_of,
+)
 from jaxscope.view.profile.lines import by_line, fused_s, isolated_lines, source_part
 
-KEY, _TITLE = "lines", "Time by line"
+KEY, _TITLE = "profile", "Profile"
 _MULTI_LINE = 0.05
 
 _OFFER = (
@@ -43,23 +53,31 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     lead = (
         _first(record, found),
         *itertools.islice(_elsewhere(record, found), 2),
-        _quality(found),
         *_joint(found),
         *_isolated(program, found),
         *filter(None, [found.sampling_note]),
         *found.warnings,
     )
+    times = times_of(program, found)
+    figures = all_figures(program, len(record.sources))
     parts = (
-        *(source_part(record, found, i) for i in _sources(record, found)),
-        *isolated_lines(record, program, found),
+        *(source_part(record, found, i, figures[i]) for i in _sources(record, found)),
+        *by_stack(program, found, times),
         by_line(record, found, bounds),
-        *by_stack(program, found),
         by_op(found, bounds),
+        *by_equations(program, found, times),
+        _quality(found),
+        rest(found),
+        *isolated_lines(record, program, found),
         *roofs(program, found, bounds),
         *gpu_parts(found),
-        rest(found),
     )
     return Chapter(KEY, _TITLE, lead, parts)
+
+
+def has_lines(found: Profile | Unavailable | None) -> bool:
+    """Whether the chapter shows times beside the lines of the first source."""
+    return isinstance(found, Profile) and not found.unreliable and bool(lines_of(found, 0))
 
 
 def _sources(record: Record, profile: Profile) -> list[int]:
@@ -104,29 +122,36 @@ def _elsewhere(record: Record, profile: Profile) -> Iterator[str]:
             )
 
 
-def _quality(profile: Profile) -> str:
-    calls = sum(len(session.profiled) for session in profile.sessions)
-    parts = [
-        f"{words.percent(profile.coverage)} of the call inside instructions",
-        f"dispatch {words.seconds(profile.dispatch_s)}",
-        f"idle {words.seconds(profile.idle_s)}",
-        f"control-flow overhead {words.seconds(profile.overhead_s)}",
-        f"completion {words.seconds(profile.completion_s)}",
-        f"multi-line fusions {words.percent(profile.multi_line_s / profile.covered_s)}",
-        f"unattributed {words.percent(profile.unattributed_s / profile.covered_s)}",
-        f"approximate matches {words.percent(profile.approximate_s / profile.covered_s)}",
-        f"overlap {words.percent(profile.concurrent_s / profile.covered_s)}",
+def _quality(profile: Profile) -> Part:
+    """Coverage, attribution and quality of the measurement, a row each."""
+    covered = profile.covered_s
+    attribution = [
+        f"{words.percent(seconds / covered)} {kind}"
+        for kind, seconds in (
+            ("unattributed", profile.unattributed_s),
+            ("approximate", profile.approximate_s),
+            ("in multi-line fusions", profile.multi_line_s),
+            ("overlapping", profile.concurrent_s),
+        )
+        if seconds > 0
     ]
-    if not math.isnan(profile.profiled_ratio):
-        parts.append(f"profiled ÷ unprofiled {profile.profiled_ratio:.2f}")
-    sessions = words.count(len(profile.sessions), "profiler session")
+    calls = sum(len(session.profiled) for session in profile.sessions)
     # The calls of a profiled cell have no ratio; the first wakes the threads and is excluded.
     first = "" if math.isfinite(profile.profiled_ratio) or calls < 2 else ", without the first"
-    parts.append(f"{words.count(calls, 'call')} in {sessions}{first}")
+    sessions = words.count(len(profile.sessions), "profiler session")
     medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled]
     if len(medians) > 1:
-        parts.append(f"sessions {words.seconds(min(medians))} … {words.seconds(max(medians))}")
-    return " · ".join(parts)
+        sessions += f" ({words.seconds(min(medians))} … {words.seconds(max(medians))})"
+    quality = [f"{words.count(calls, 'call')} in {sessions}{first}"]
+    if not math.isnan(profile.profiled_ratio):
+        quality.append(f"profiled ÷ unprofiled {profile.profiled_ratio:.2f}")
+    coverage = f"{words.percent(profile.coverage)} of the call in instructions"
+    rows = (
+        ("Coverage", f"{coverage}, dispatch {words.seconds(profile.dispatch_s)}"),
+        ("Attribution", ", ".join(attribution) or "exact"),
+        ("Quality", ", ".join(quality)),
+    )
+    return Part("", Table(("", ""), rows), brief=True)
 
 
 def _joint(profile: Profile) -> Iterator[str]:

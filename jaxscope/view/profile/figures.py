@@ -43,7 +43,7 @@ def roofs(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> tu
     picture = svg.figure(
         roofline(program, profile, bounds), measured_peaks(peaks).removesuffix(".")
     )
-    return (Part(caption, picture=picture, drawing=text),)
+    return (Part(caption, picture=picture, drawing=text, folded=True),)
 
 
 def roofline(program: Program, profile: Profile, bounds: Mapping[str, Bound]) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import compiled_program
@@ -22,14 +22,26 @@ _MOST_OPS = 40
 _MOST_EQUATIONS = 20
 
 
-def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
-    """Time by call stack and by equation; empty where the optimized HLO was not fetched."""
-    times = times_of(program, profile)
+def by_stack(
+    program: Program, profile: Profile, times: Mapping[tuple[str, int | None], float]
+) -> tuple[Part, ...]:
+    """Time by call stack as a flame graph; empty where the optimized HLO was not fetched."""
+    if not times:
+        return ()
+    root = stack(program, times, program.title)
+    return (Part("By call stack", None, svg(root), tree(root)),)
+
+
+def by_equations(
+    program: Program, profile: Profile, times: Mapping[tuple[str, int | None], float]
+) -> tuple[Part, ...]:
+    """The equations as a table, the longest first; empty like `by_stack`."""
     if not times:
         return ()
 
     def row(number: int | None, seconds: float) -> tuple[str, ...]:
-        time, share = words.seconds(seconds), words.share(seconds, profile.whole_s)
+        time = Cell(words.seconds(seconds), value=seconds)
+        share = words.share(seconds, profile.whole_s)
         if number is None:
             return ("unattributed", "", time, share, "", "")
         equation = program.equations[number]
@@ -43,11 +55,7 @@ def by_stack(program: Program, profile: Profile) -> tuple[Part, ...]:
     longest = list(by_equation(times).items())[:_MOST_EQUATIONS]
     heads = ("equation", "direction", "time", "share", "outputs", "at")
     table = Table(heads, tuple(row(*one) for one in longest), (2, 3))
-    root = stack(program, times, program.title)
-    return (
-        Part("By call stack", None, svg(root), tree(root)),
-        Part("Equations, the longest first", table),
-    )
+    return (Part("Equations, the longest first", table, choice="equation"),)
 
 
 def times_of(program: Program, profile: Profile) -> dict[tuple[str, int | None], float]:
@@ -75,12 +83,12 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
             (
                 f"`{row.name}`" + " overhead" * row.overhead,
                 row.opcode,
-                words.seconds(row.seconds),
+                Cell(words.seconds(row.seconds), value=row.seconds),
                 words.share(row.seconds, profile.whole_s),
-                words.seconds(row.cpu_s),
-                words.significant(row.times),
-                "" if found is None or math.isnan(found.flops) else words.flop_rate(found.flops),
-                "" if found is None or math.isnan(found.bytes) else words.byte_rate(found.bytes),
+                Cell(words.seconds(row.cpu_s), value=row.cpu_s),
+                Cell(words.significant(row.times), value=row.times),
+                _rate(found.flops if found else math.nan, words.flop_rate),
+                _rate(found.bytes if found else math.nan, words.byte_rate),
                 "" if found is None else _limit(found),
             )
         )
@@ -91,7 +99,12 @@ def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
     caption = "Instructions, the longest first"
     if more > 0:
         caption += f" ({words.count(more, 'shorter one')} left out)"
-    return Part(caption, Table(heads, tuple(rows), right=(2, 3, 4, 5, 6, 7)))
+    table = Table(heads, tuple(rows), right=(2, 3, 4, 5, 6, 7))
+    return Part(caption, table, choice="instruction")
+
+
+def _rate(rate: float, written: Callable[[float], str]) -> Cell:
+    return Cell("" if math.isnan(rate) else written(rate), value=rate)
 
 
 def _limit(found: Bound) -> str:

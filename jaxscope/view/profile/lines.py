@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from jaxscope import words
+from jaxscope.analysis.links.line_figures import LineFigures
 from jaxscope.analysis.profile.bounds import Bound, line_verdict
 from jaxscope.analysis.profile.shares import WIDE, lines_of, source_shares
 from jaxscope.model import Phase, Program, Record
@@ -16,17 +17,25 @@ from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.profile.heat import heat
 
-_SMALL = 0.03
-"""Share below which a line is small, and not ranked."""
-
 
 def direction(phase: Phase) -> str:
     """The phase in a table; empty for an equation that is not differentiated."""
     return "" if phase is Phase.PRIMAL else phase.value
 
 
-def source_part(record: Record, profile: Profile, source: int) -> Part:
-    """The code with its heat."""
+def flops_words(row: LineFigures) -> str:
+    """`1.2 k`, `≈1.2 k`, `≥1.2 k`, or `0 … 1.2 k` where much of it is not exact."""
+    if row.flops_bracket is not None and row.flops_bracket.wide:
+        return " … ".join(map(words.short, row.flops_bracket))
+    known = row.flops_bracket is not None and row.flops_bracket.low == row.flops_bracket.high
+    mark = "" if known or row.exact else "≥" if row.at_least else "≈"
+    return f"{mark}{words.short(row.flops)}"
+
+
+def source_part(
+    record: Record, profile: Profile, source: int, figures: Mapping[int, LineFigures]
+) -> Part:
+    """The code with its heat, and with the FLOPs of its lines."""
     rows: dict[int, Beside] = {}
     found = source_shares(profile, source)
     bracketed = any(row.is_estimate for row in found.values())
@@ -36,15 +45,23 @@ def source_part(record: Record, profile: Profile, source: int) -> Part:
             mark, between = "≈", f"{words.seconds(row.low)} … {words.seconds(row.high)}"
         text = (f"{mark}{words.seconds(row.seconds)}", between, words.percent(row.share))
         rows[line] = Beside(text if bracketed else (text[0], text[2]), row.share)
+    rest = ("",) * (2 + bracketed)
     for merged in profile.merged:
         if merged.place.source == source and merged.place.line not in rows:
             into = f"in {', '.join(map(str, merged.into))}" if merged.into else words.UNKNOWN
-            rows[merged.place.line] = Beside((into, *("",) * (1 + bracketed)), 0.0)
-    heads = ("time", "bracket", "share") if bracketed else ("", "")
+            rows[merged.place.line] = Beside((into, *rest[1:]), 0.0)
+    heads = ("time", "bracket", "share") if bracketed else ("time", "share")
+    if figures:
+        heads += ("FLOPs",)
+        for line in sorted({*rows, *(n for n, row in figures.items() if row.flops)}):
+            row = rows.get(line, Beside(rest))
+            flops = flops_words(figures[line]) if line in figures else ""
+            rows[line] = Beside((*row.words, flops), row.share)
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
     first = next((i for i in range(len(record.sources)) if lines_of(profile, i)), 0)
-    return Part(f"{name}: time of each line", None, html, drawing, brief=source == first)
+    caption = f"{name}: time of each line"
+    return Part(caption, None, html, drawing, brief=source == first, of_source=True)
 
 
 def isolated_lines(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:
@@ -54,8 +71,10 @@ def isolated_lines(record: Record, program: Program, profile: Profile) -> tuple[
         return ()
     parts = tuple(
         replace(
-            source_part(record, isolated, i),
+            source_part(record, isolated, i, {}),
             caption=f"{source.name}: cost of each line if lines were not fused",
+            folded=True,
+            of_source=False,
         )
         for i, source in enumerate(record.sources)
         if lines_of(isolated, i)
@@ -96,11 +115,14 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
         inferred = words.percent(row.approximate_s / row.seconds) if row.approximate_s else ""
         rows.append(
             (
-                Cell(f"{name}{row.place.line}", place=place),
+                Cell(f"{name}{row.place.line}", place=place, value=row.place.line),
                 direction(row.place.phase),
-                ("≈ " if row.high_s - row.low_s > WIDE * row.seconds else "")
-                + words.seconds(row.seconds),
-                "small" if share < _SMALL else words.percent(share),
+                Cell(
+                    ("≈ " if row.high_s - row.low_s > WIDE * row.seconds else "")
+                    + words.seconds(row.seconds),
+                    value=row.seconds,
+                ),
+                words.percent(share),
                 bracket,
                 spread if len(profile.sessions) > 1 else "",
                 f"≈ {inferred}" if inferred else "",
@@ -111,8 +133,10 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
     if profile.unattributed_s:
         share = words.percent(profile.unattributed_s / profile.whole_s)
         time = words.seconds(profile.unattributed_s)
-        rows.append(("unattributed", "", time, share, *("",) * 5))
+        time = Cell(time, value=profile.unattributed_s)
+        rows.append((Cell("unattributed", value=math.nan), "", time, share, *("",) * 5))
     heads = ("line", "direction", "time", "share", "bracket", "sessions", "approximate", "limit",
              "code")  # fmt: skip
     calls = words.count(sum(len(session.profiled) for session in profile.sessions), "call")
-    return Part(f"Lines, the longest first, from {calls}", Table(heads, tuple(rows), (2, 3)))
+    caption = f"Lines, the longest first, from {calls}"
+    return Part(caption, Table(heads, tuple(rows), (2, 3)), choice="line")

@@ -30,12 +30,12 @@ def time(record: Record, program: Program) -> Chapter:
     """Timings with their intervals, and every sample as a dot."""
     lead = "The program was not run, so there are no timings."
     if isinstance(program.profile, Profile):
-        lead = "The program was not timed separately; “Time by line” has the time of its calls."
+        lead = "The program was not timed separately; the profile has the time of its calls."
     parts = [Part("", tables.timings(program.timings))]
     for timing in program.timings:
         caption = f"{timing.label}, one dot per round"
         parts.append(Part("", picture=svg.figure(samples(timing), caption)))
-    return Chapter("time", "Time", () if program.timings else (lead,), tuple(parts))
+    return Chapter("time", "Timing", () if program.timings else (lead,), tuple(parts))
 
 
 def samples(timing: Timing) -> Figure:
@@ -76,16 +76,16 @@ def values(record: Record, program: Program) -> Chapter:
     return Chapter("values", "Inputs and outputs", lead, parts)
 
 
-PROGRAM: tuple[ChapterWriter, ...] = (
-    gradient.chapter,
-    profile,
-    memory.chapter,
-    vmap.chapter,
-    sharding.chapter,
-)
-"""The chapters that only some programs have, in the order of the report."""
-USUAL: tuple[Callable[[Record, Program], Chapter], ...] = (time, work, values)
+PROFILE: tuple[ChapterWriter, ...] = (profile,)
+"""The chapter of a profiled program."""
+OWN: tuple[ChapterWriter, ...] = (gradient.chapter, vmap.chapter, sharding.chapter)
+"""The chapters that only some programs have."""
+USUAL: tuple[Callable[[Record, Program], Chapter], ...] = (values, work, time)
 """The chapters of every program."""
+DETAILS: tuple[ChapterWriter, ...] = (values, memory.chapter, work, time)
+"""The chapters to look something up in."""
+PROGRAM: tuple[ChapterWriter, ...] = (*PROFILE, *OWN, memory.chapter)
+"""The chapters that only some programs have, in the order of the report."""
 
 
 def chapters(
@@ -123,7 +123,7 @@ def compiles(record: Record, most: int = 1000) -> Chapter:
     lead = () if record.compiles else ("Nothing was compiled in this run: 0 compiles.",)
     parts = [Part("", tables.compiles(record.compiles, record))]
     parts += map(_compile, record.compiles[:most])
-    return Chapter("compiles", "Compiles of this run", lead, tuple(parts))
+    return Chapter("compiles", "Compilations", lead, tuple(parts))
 
 
 def _compile(compile: Compile) -> Part:

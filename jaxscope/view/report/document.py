@@ -21,7 +21,7 @@ from jaxscope.view.base.document import Beside, Chapter, CodeBlock, Document, Pa
 from jaxscope.view.base.html import Html
 from jaxscope.view.base.static import static_html as written
 from jaxscope.view.base.visible import split_lines
-from jaxscope.view.profile.chapter import KEY
+from jaxscope.view.profile.chapter import KEY, has_lines
 from jaxscope.view.profile.chapter import chapter as profile
 from jaxscope.view.report import tables
 from jaxscope.view.report.chapters import (
@@ -34,7 +34,7 @@ from jaxscope.view.report.chapters import (
     time,
     work,
 )
-from jaxscope.view.report.linked_source import Linked, line_words, shown_lines
+from jaxscope.view.report.linked_source import Linked, column_heads, line_words, shown_lines
 from jaxscope.view.report.summary import also, first_parts
 
 _SCREEN_LINES = 32
@@ -52,11 +52,12 @@ def document(record: Record) -> Document:
     found = [*_top(record, first)]
     sources = len(record.sources)
     figures = [{}] * sources if first is None else all_figures(first, sources)
+    profiled = record.profile is not None or (first is not None and has_lines(first.profile))
     for index, source in enumerate(record.sources):
         title = f"Source: {source.name}"
         lead = _left_out(first) if index == 0 and first is not None else ()
         lead = lead if source.text else ("The source is empty.",)
-        if index == 0 and record.profile is None:  # a profile has shown the cell already
+        if index == 0 and not profiled:  # a profile has shown the lines already
             brief = Part(code=_source(record, 0, figures[0], _SCREEN_LINES), brief=True)
             found.append(Chapter("source", title, lead, (brief,), views=View.SHORT))
         views = View.FULL if index or record.profile is None else View(0)
@@ -227,7 +228,7 @@ def _source(
     marked = {f.line for f in record.findings if f.source == index and f.line is not None}
     phases = program is not None and differentiates(program)
     total = 0.0 if program is None else total_flops(program)
-    heads = ("eqns", "bwd", "instr", "FLOP", "bwd") if phases else ("eqns", "instr", "FLOP")
+    heads = tuple(head for head, _ in column_heads(phases))
     beside = {
         n: Beside(
             line_words(found[n], phases) if n in found else (),

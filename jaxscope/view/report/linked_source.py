@@ -21,6 +21,7 @@ from jaxscope.view.base.document import Room, with_gaps
 from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, python, tag
 from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
+from jaxscope.view.profile.lines import flops_words
 from jaxscope.view.report.fitting_lines import costliest_lines, first_lines
 
 
@@ -91,13 +92,13 @@ _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 """The executed program and the traced one, by their letter in ids. The others are in the page."""
 _TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
 """Marks of stage lines; forward lines have none."""
-_FLOP = ("FLOP", "FLOPs per call, and their share")
+_FLOP = ("FLOPs", "FLOPs per call, and their share")
 _HEADS = (("eqns", "equations of the jaxpr"), ("instr", "instructions of the optimized HLO"), _FLOP)
 _PHASE_HEADS = (
     _HEADS[0],
-    ("bwd", "equations of the backward pass among them"),
+    ("bwd eqns", "equations of the backward pass among them"),
     *_HEADS[1:],
-    ("bwd", "the share of the line's FLOPs that the backward pass does"),
+    ("bwd FLOPs", "the share of the line's FLOPs that the backward pass does"),
 )
 
 
@@ -230,7 +231,7 @@ class Linked:
         if not lines:
             return tag("p", "The source is empty.")
         found = self._figures[index]
-        columns = (_PHASE_HEADS if self._phases else _HEADS) if found else ()
+        columns = column_heads(self._phases) if found else ()
         heads = [
             tag("th", "line", scope="col", align="right"),
             tag("th", self._record.sources[index].name, scope="col", align="left"),
@@ -329,9 +330,9 @@ def _key(source: int, line: int) -> str:
     return str(line) if source == 0 else f"{source}x{line}"
 
 
-def is_bracketed(row: LineFigures) -> bool:
-    """Whether the line has a bracket in place of its FLOPs."""
-    return row.flops_bracket is not None and row.flops_bracket.wide
+def column_heads(phases: bool) -> tuple[tuple[str, str], ...]:
+    """The heads of `line_words`, each with its meaning."""
+    return _PHASE_HEADS if phases else _HEADS
 
 
 def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
@@ -339,11 +340,7 @@ def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
     if the program has `phases`."""
     mark = "≥" if row.at_least else "" if row.exact else "≈"
     instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
-    equations, flops = str(row.equations), f"{mark}{words.short(row.flops)}"
-    if row.flops_bracket is not None and row.flops_bracket.low == row.flops_bracket.high:
-        flops = words.short(row.flops)
-    elif row.flops_bracket is not None and is_bracketed(row):
-        flops = " … ".join(map(words.short, row.flops_bracket))
+    equations, flops = str(row.equations), flops_words(row)
     if not phases:
         return equations, instructions, flops
     backward = str(row.backward.equations)
@@ -355,12 +352,12 @@ def _cells(row: LineFigures | None, total: float, phases: bool) -> Iterator[Html
         yield from [tag("td", words.UNKNOWN, align="right")] * (5 if phases else 3)
         return
     share = row.flops / total if total and row.flops else 0.0
-    for head, word in zip(_PHASE_HEADS if phases else _HEADS, line_words(row, phases), strict=True):
+    for head, word in zip(column_heads(phases), line_words(row, phases), strict=True):
         if head != _FLOP:
             yield tag("td", word, align="right")
         elif share:
             heat = {"class_": "heat", "style": f"--p:{share * 100:.3g}%"}
-            share_word = "" if is_bracketed(row) else f" · {words.percent(share)}"
+            share_word = "" if " … " in word else f" · {words.percent(share)}"
             yield tag("td", f"{word}{share_word}", align="right", **heat)
         else:
             yield tag("td", words.UNKNOWN if row.flops is None else word, align="right")

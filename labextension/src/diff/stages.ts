@@ -3,6 +3,7 @@
 import { button, element, select } from "../dom";
 import { LANGUAGES } from "../ir/chosen";
 import { Frame } from "../ir/frame";
+import { SearchBox } from "../ir/searchbox";
 import type { StageDiffJson } from "../schema/report";
 import type { TextPane } from "../text/pane";
 import type { View } from "../views/view";
@@ -50,7 +51,11 @@ export class StagesView implements View {
     this.list.setAttribute("aria-label", "Changes by line of the code");
     const { before, after } = this.frames;
     this.body = element("div", "jxs-diff-body", this.list, before.element, after.element);
-    const bar = element("div", "jxs-diff-bar", chooser, ...this.steps);
+    const search = new SearchBox(
+      () => [before, after],
+      () => after.pane.focus(),
+    );
+    const bar = element("div", "jxs-diff-bar", chooser, ...this.steps, search.element);
     this.element.append(bar, this.words, this.body, this.status);
     // In the capture phase: the text panes stop letters.
     this.element.addEventListener("keydown", (event) => this.key(event), true);

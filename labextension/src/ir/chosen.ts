@@ -14,6 +14,8 @@ export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
 
 /** Width of a viewer in pixels from which source and stages are side by side. */
 export const SIDE_BY_SIDE = 760;
+/** … in a compact report, which has one stage. */
+export const COMPACT_SIDE_BY_SIDE = 560;
 /** … and from which two stages fit. */
 export const TWO_STAGES = 1180;
 

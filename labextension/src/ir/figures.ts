@@ -1,108 +1,138 @@
-/** Figures beside the lines, as columns of a pane's gutter. */
+/** The figure beside the lines: one column, of one measure. */
 
 import type { ReportModel } from "../model";
 import type { BracketJson, InstructionFiguresJson, LineFiguresJson } from "../schema/report";
 import type { Cell, Column, Figures } from "../text/look";
-import { type Figure, percent, short, UNKNOWN } from "../words";
-import { differentiates } from "./dress";
+import { type Figure, percent, short, size, UNKNOWN } from "../words";
 
-interface Part<Row> {
-  column: Column;
-  cell(row: Row): Cell;
+const MEASURES = ["time", "FLOPs", "bytes", "residuals"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+const HINTS: Readonly<Record<Measure, string>> = {
+  time: "share of the time of a call",
+  FLOPs: "FLOPs per call",
+  bytes: "bytes read and written per call",
+  residuals: "bytes saved for the backward pass",
+};
+
+type Row = Partial<LineFiguresJson>;
+
+/** The figures of a line of the shown source; of a cell without a program its time. */
+export function lineFigures(model: ReportModel): Readonly<Record<string, Row>> {
+  if (model.programJson) return model.figures?.lines[model.source] ?? {};
+  return model.source === 0 ? (model.data.lines ?? {}) : {};
 }
 
-function figures<Row>(
-  parts: readonly Part<Row>[],
-  row: (line: number) => Row | undefined,
-): Figures | null {
-  if (!parts.length) return null;
-  const cells = (line: number) => {
-    const found = row(line);
-    return found ? parts.map((part) => part.cell(found)) : null;
+/** The measures that some line has; the first one is shown at first. */
+export function measuresOf(model: ReportModel): Measure[] {
+  const rows = Object.values(lineFigures(model));
+  const known: Readonly<Record<Measure, (row: Row) => unknown>> = {
+    time: (row) => row.time,
+    FLOPs: (row) => row.flops || row.flops_bracket,
+    bytes: (row) => row.bytes || row.bytes_bracket,
+    residuals: (row) => row.residuals,
   };
-  return { columns: parts.map((part) => part.column), cells };
+  return MEASURES.filter((measure) => rows.some(known[measure]));
 }
 
-const COUNT = "jxs-count";
-const HEAT = "jxs-heat";
-
-/** The share of a pane's width for figures, in characters of 6.6 pixels. */
-const SHARE = 0.28 / 6.6;
-
-/** The first columns, as many as fit into the width; the first one always. */
-export function fitting(all: Figures | null, width: number): Figures | null {
-  if (!all) return null;
-  let left = width * SHARE;
-  const columns = all.columns.filter((column, index) => {
-    left -= column.width;
-    return left >= 0 || index === 0;
-  });
-  return { columns, cells: (line) => all.cells(line)?.slice(0, columns.length) ?? null };
-}
-
-/** Beside the source: time, FLOPs, and counts of equations and instructions. */
-export function sourceFigures(model: ReportModel): Figures | null {
-  const rows = model.figures?.lines[model.source];
-  if (!rows || !model.programJson) return cellFigures(model);
+/** Beside the source. */
+export function sourceFigures(model: ReportModel, measure: Measure | undefined): Figures | null {
+  const rows = lineFigures(model);
+  if (!measure) return null;
   const known = Object.values(rows);
-  // A bare record, or a program without equations: no column heads without figures.
-  if (!known.length) return null;
-  const total =
-    model.figures?.unattributed?.total ?? known.reduce((sum, row) => sum + (row.flops ?? 0), 0);
-  const wide = known.some((row) => row.flops_bracket);
-  const phases = differentiates(model);
-  const time = timeOf("share of the time of a call");
-  const flop: Part<LineFiguresJson> = {
-    column: {
-      title: "FLOP",
-      hint: "FLOPs per call, and their share",
-      css: HEAT,
-      width: wide ? 16 : 9,
-    },
-    cell: (row) => {
-      const text = bracketed(row.flops_bracket, short);
-      if (row.flops === null) return text || UNKNOWN;
-      const bar = total ? row.flops / total : 0;
-      return { text: text || `${inexact(row)}${short(row.flops)}`, bar };
-    },
-  };
-  const equations: Part<LineFiguresJson> = {
-    column: { title: "eqns", hint: "equations of the jaxpr", css: COUNT, width: 5 },
-    cell: (row) => String(row.equations),
-  };
-  const instructions: Part<LineFiguresJson> = {
-    column: { title: "instr", hint: "instructions of the optimized HLO", css: COUNT, width: 6 },
-    cell: (row) =>
-      row.instructions === null ? UNKNOWN : `${inexact(row)}${String(row.instructions)}`,
-  };
-  const backward: Part<LineFiguresJson> = {
-    column: {
-      title: "bwd",
-      hint: "share of the line's FLOPs in the backward pass",
-      css: COUNT,
-      width: 6,
-    },
-    cell: ({ flops, backward }) =>
-      flops ? percent((backward?.flops ?? 0) / flops) : backward?.equations ? UNKNOWN : "",
-  };
-  const timed = known.some((row) => row.time);
-  const parts = [...(timed ? [time] : []), flop, ...(phases ? [backward] : [])];
-  return figures([...parts, equations, instructions], (line) => rows[line]);
-}
-
-/** For a cell without a program: times only. */
-function cellFigures(model: ReportModel): Figures | null {
-  const rows = model.source === 0 ? (model.data.lines ?? {}) : {};
-  const timed = Object.values(rows).some((row) => row.time);
-  return figures(timed ? [timeOf("share of the time of the cell")] : [], (line) => rows[line]);
-}
-
-function timeOf(hint: string): Part<Pick<LineFiguresJson, "time">> {
-  return {
-    column: { title: "time", hint, css: HEAT, width: 8 },
-    cell: ({ time }) =>
+  const sum = (of: (row: Row) => Figure) => known.reduce((sum, row) => sum + (of(row) ?? 0), 0);
+  const rest = model.source === 0 ? model.figures?.unattributed : undefined;
+  const cells: Readonly<Record<Measure, (row: Row) => Cell>> = {
+    time: ({ time }) =>
       time ? { text: `${approximate(time)}${percent(time.share)}`, bar: time.share } : "",
+    FLOPs: (row) => {
+      const text = row.flops_bracket
+        ? compact(row.flops_bracket, short)
+        : row.flops
+          ? `${inexact(row)}${short(row.flops)}`
+          : "";
+      return text && { text, bar: part(row.flops, rest?.total ?? sum((each) => each.flops)) };
+    },
+    bytes: (row) => {
+      const text = row.bytes_bracket
+        ? compact(row.bytes_bracket, size)
+        : row.bytes
+          ? size(row.bytes)
+          : "";
+      const total = sum((each) => each.bytes) + (rest?.bytes ?? 0);
+      return text && { text, bar: part(row.bytes, total) };
+    },
+    residuals: ({ residuals }) =>
+      residuals
+        ? {
+            text: size(residuals),
+            bar: part(
+              residuals,
+              sum((each) => each.residuals),
+            ),
+          }
+        : "",
   };
+  return column(measure, rows, cells[measure]);
+}
+
+/** Beside the optimized HLO; the longest bar is the largest. */
+export function instructionFigures(
+  model: ReportModel,
+  measure: Measure | undefined,
+): Figures | null {
+  const rows = model.instructions;
+  const all = Object.values(rows);
+  const most = (of: (row: InstructionFiguresJson) => Figure) =>
+    all.reduce((most, row) => Math.max(most, (of(row) ?? 0) * row.times), 0);
+  const cell = (amount: Figure, times: number, most: number, words: typeof short): Cell => {
+    if (amount === null) return UNKNOWN;
+    const whole = (amount ?? 0) * times;
+    return whole ? { text: words(whole), bar: part(whole, most) } : "";
+  };
+  if (measure === "time") {
+    if (!all.some(({ share }) => share !== undefined)) return null;
+    return column(measure, rows, ({ share }) =>
+      share === undefined ? "" : { text: percent(share), bar: share },
+    );
+  }
+  if (!all.length || (measure !== "FLOPs" && measure !== "bytes")) return null;
+  const [of, words] =
+    measure === "FLOPs"
+      ? [(row: InstructionFiguresJson) => row.flops, short]
+      : [(row: InstructionFiguresJson) => row.bytes, size];
+  const largest = most(of);
+  return column(measure, rows, (row) => cell(of(row), row.times, largest, words));
+}
+
+/** A column as wide as its longest text; none where every cell is empty. */
+function column<Row>(
+  measure: Measure,
+  rows: Readonly<Record<string, Row>>,
+  cell: (row: Row) => Cell,
+): Figures | null {
+  const cells = new Map(Object.entries(rows).map(([line, row]) => [Number(line), cell(row)]));
+  const widths = [...cells.values()].map((each) => textOf(each).length);
+  const width = Math.max(0, ...widths);
+  if (!width) return null;
+  const columns: Column[] = [
+    { title: measure, hint: HINTS[measure], css: "jxs-heat", width: width + 2 },
+  ];
+  return {
+    columns,
+    cells: (line) => {
+      const found = cells.get(line);
+      return found === undefined ? null : [found];
+    },
+  };
+}
+
+function textOf(cell: Cell): string {
+  return typeof cell === "string" ? cell : cell.text;
+}
+
+function part(value: Figure, whole: number): number {
+  return whole ? (value ?? 0) / whole : 0;
 }
 
 /** No `≈` before `< 0.1 %`. */
@@ -110,7 +140,7 @@ function approximate({ estimate, share }: { estimate: boolean; share: number }):
   return estimate && share >= 0.001 ? "≈" : "";
 }
 
-function inexact(row: LineFiguresJson): string {
+export function inexact(row: Row): string {
   return row.at_least ? "≥" : row.exact ? "" : "≈";
 }
 
@@ -120,6 +150,13 @@ export function bracketed(
   words: (value: Figure) => string,
 ): string {
   return bracket ? `${words(bracket.low)} … ${words(bracket.high)}` : "";
+}
+
+/** `68.7…136 M`: the unit of both once. */
+function compact(bracket: BracketJson, words: (value: Figure) => string): string {
+  const [low, high] = [words(bracket.low), words(bracket.high)];
+  const [figure = "", unit] = low.split(" ");
+  return `${unit && high.endsWith(` ${unit}`) ? figure : low}…${high}`;
 }
 
 /** The costliest of some lines of the optimized HLO: by time, else by bytes, which an instruction inside
@@ -140,35 +177,4 @@ export function costliest(
     [best, most] = [line, next];
   }
   return best;
-}
-
-/** Beside the optimized HLO: share of the time, FLOPs, bytes. */
-export function instructionFigures(model: ReportModel): Figures | null {
-  const rows = model.instructions;
-  const all = Object.values(rows);
-  if (!all.length) return null;
-  const most = all.reduce((most, row) => Math.max(most, (row.flops ?? 0) * row.times), 0);
-  const time: Part<InstructionFiguresJson> = {
-    column: { title: "time", hint: "share of the time of a call", css: HEAT, width: 8 },
-    cell: ({ share }) => (share === undefined ? "" : { text: percent(share), bar: share }),
-  };
-  const flop: Part<InstructionFiguresJson> = {
-    column: {
-      title: "FLOP",
-      hint: "FLOPs per call; the longest bar is the largest",
-      css: HEAT,
-      width: 8,
-    },
-    cell: ({ flops, times }) =>
-      flops === null
-        ? UNKNOWN
-        : { text: flops ? short(flops * times) : "", bar: most ? (flops * times) / most : 0 },
-  };
-  const bytes: Part<InstructionFiguresJson> = {
-    column: { title: "bytes", hint: "bytes read and written per call", css: COUNT, width: 8 },
-    cell: (row) => (row.bytes === null ? UNKNOWN : row.bytes ? short(row.bytes * row.times) : ""),
-  };
-  const timed = all.some((row) => row.share !== undefined);
-  const parts = [...(timed ? [time] : []), flop, bytes];
-  return figures(parts, (line) => rows[line]);
 }

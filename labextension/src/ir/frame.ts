@@ -1,4 +1,4 @@
-/** The frame of a text: a head with its name, search and tools, and a foot with its state. */
+/** The frame of a text: a head with its name and tools, and a foot with its state. */
 
 import { button, element } from "../dom";
 import type { PaneEvents } from "../text/pane";
@@ -13,25 +13,20 @@ export class Frame {
   readonly tools: HTMLElement;
   readonly foot: HTMLElement;
   readonly pane: TextPane;
-  private readonly input: HTMLInputElement;
-  private readonly output: HTMLOutputElement;
   private readonly message = new Message();
   private text = "";
+  /** What the report is searched for. */
+  private query = "";
 
-  constructor(name: string, label: string, language: Language, events: PaneEvents) {
+  constructor(
+    name: string,
+    readonly label: string,
+    language: Language,
+    events: PaneEvents,
+  ) {
     this.pane = new TextPane(label, language, events);
-    this.input = element("input", "jxs-search");
-    this.input.type = "search";
-    this.input.placeholder = "Search";
-    this.input.setAttribute("aria-label", `Search in ${label}`);
-    this.output = element("output", "jxs-found-count");
     this.tools = element("span", "jxs-tools");
-    this.head = element(
-      "header",
-      "jxs-pane-head",
-      element("span", "jxs-find", this.output, this.input),
-      this.tools,
-    );
+    this.head = element("header", "jxs-pane-head", this.tools);
     this.foot = element("footer", "jxs-pane-foot");
     const body = element("div", "jxs-pane-body", this.pane.element, this.message.element);
     this.element = element("section", "jxs-pane", this.head, body, this.foot);
@@ -41,44 +36,16 @@ export class Frame {
     const pointed = (on: boolean) => () => this.element.classList.toggle("jxs-pointed", on);
     this.element.addEventListener("pointerdown", pointed(true), true);
     this.element.addEventListener("keydown", pointed(false), true);
-    this.input.addEventListener("input", () => this.search(this.input.value, false));
-    this.input.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  private key(event: KeyboardEvent): void {
-    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") {
-      this.search("");
-      this.pane.focus();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
   }
 
   /** Marks every match, goes to the first, and returns their number. */
-  search(query: string, fill = true): number {
-    if (fill) this.input.value = query;
-    const found = this.pane.search(query);
-    this.count();
-    return found;
+  search(query: string): number {
+    this.query = query;
+    return this.pane.search(query);
   }
 
-  get query(): string {
-    return this.input.value;
-  }
-
-  step(by: number): void {
-    this.pane.step(by);
-    this.count();
-  }
-
-  private count(): void {
-    this.output.textContent = this.pane.found;
-  }
-
-  focusSearch(): void {
-    this.input.focus();
-    this.input.select();
+  get searched(): boolean {
+    return this.query !== "";
   }
 
   show(text: string): void {
@@ -86,7 +53,7 @@ export class Frame {
     this.message.hide();
     this.pane.element.hidden = false;
     this.pane.show(text);
-    if (this.query) this.search(this.query);
+    if (this.query) this.pane.search(this.query);
   }
 
   /** Shows a message in place of the text, with a button where trying again may help. */
@@ -94,7 +61,6 @@ export class Frame {
     this.text = "";
     this.pane.show("");
     this.pane.element.hidden = true;
-    this.output.textContent = "";
     this.message.show(text, busy, retry);
   }
 

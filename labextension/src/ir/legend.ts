@@ -5,7 +5,7 @@ import { element } from "../dom";
 type Entry = readonly [css: string, mark: string, words: string];
 
 const MARKS: readonly Entry[] = [
-  ["jxs-key-line", "", "one color per source line, the same in every pane"],
+  ["jxs-key-line", "", "edge: one color per source line, the same in every pane"],
   ["jxs-key-soft", "", "the rest of the selected line, and its callers"],
   ["jxs-key-inexact", "≈", "dashed: approximate match, not linked by a tag"],
   ["jxs-key-dim", "∅", "dimmed: eliminated; hover for the reason"],

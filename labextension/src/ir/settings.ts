@@ -1,14 +1,15 @@
 /** Display settings of one viewer; not saved. */
 
 export interface Settings {
-  colors: boolean;
+  /** The lines filled with the color of their source line, not only the selected ones. */
+  rainbow: boolean;
   wrap: boolean;
   metadata: boolean;
   layouts: boolean;
 }
 
 export const FIRST: Readonly<Settings> = {
-  colors: true,
+  rainbow: false,
   wrap: false,
   metadata: false,
   layouts: true,

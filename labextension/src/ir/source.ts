@@ -1,13 +1,12 @@
 /** The pane of the source, with figures by line. */
 
-import { select } from "../dom";
+import { element, select } from "../dom";
 import { splitLines } from "../links";
 import type { Selection } from "../model";
-import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
 import { count } from "../words";
 import { sourceDress } from "./dress";
-import { fitting, sourceFigures } from "./figures";
+import { measuresOf, sourceFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litSource } from "./lit";
 import type { Room } from "./room";
@@ -18,8 +17,8 @@ export class SourcePane {
   readonly frame: Frame;
   private lines: string[] = [];
   private readonly chooser: HTMLSelectElement;
-  private figures: Figures | null = null;
-  private columns = -1;
+  /** The switch of the figure beside the lines. */
+  private readonly measures = element("span", "jxs-measures");
   private shown = -1;
   /** The text has not been scrolled to the part that was compiled, for want of a height. */
   private unseen = false;
@@ -31,11 +30,14 @@ export class SourcePane {
       leave: () => model.hover(null),
       pick: (line, column) => model.pin(model.ofSource(line, column)),
       move: (line) => model.hover(model.ofSource(line)),
+      step: (by) => room.step(by),
     });
     const names = model.data.record.sources.map((source) => source.name);
     this.chooser = select("Source", names, (index) => model.chooseSource(index));
     this.chooser.disabled = names.length < 2;
-    this.frame.head.prepend(this.chooser);
+    this.measures.setAttribute("role", "group");
+    this.measures.setAttribute("aria-label", "Figure beside the lines");
+    this.frame.head.prepend(this.chooser, this.measures);
     const name = () => fileName(model.data.record.sources[model.source]?.name ?? "", "python");
     this.frame.tools.append(...this.frame.exports(name));
     this.redraw();
@@ -70,18 +72,19 @@ export class SourcePane {
   }
 
   private figure(): void {
-    this.figures = sourceFigures(this.room.model);
-    this.columns = -1;
-    this.fit();
-  }
-
-  /** Shows as many columns as fit. */
-  private fit(): void {
-    const found = fitting(this.figures, this.frame.element.clientWidth);
-    const columns = found?.columns ?? [];
-    if (columns.length === this.columns) return;
-    this.columns = columns.length;
-    this.frame.pane.gutter(columns, found?.cells ?? (() => null));
+    const { model } = this.room;
+    const measures = measuresOf(model);
+    this.measures.replaceChildren(
+      ...measures.map((measure) => {
+        const node = element("button", "jxs-choice", measure);
+        node.setAttribute("aria-pressed", String(measure === this.room.measure()));
+        node.addEventListener("click", () => this.room.choose(measure));
+        return node;
+      }),
+    );
+    this.measures.hidden = measures.length < 2;
+    const found = sourceFigures(model, this.room.measure());
+    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
   }
 
   light(now: Selection | null): void {
@@ -109,13 +112,13 @@ export class SourcePane {
 
   apply(): void {
     const { settings } = this.room;
+    this.figure();
     this.frame.pane.setWrap(settings.wrap);
-    this.frame.pane.setColors(settings.colors);
+    this.frame.pane.setRainbow(settings.rainbow);
     this.frame.pane.hide(hidden(settings));
   }
 
   layout(): void {
-    this.fit();
     this.frame.pane.layout();
     this.begin();
   }

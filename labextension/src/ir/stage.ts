@@ -3,11 +3,10 @@
 import { button, select } from "../dom";
 import type { Selection, TextState } from "../model";
 import { STAGE_KIND_LABELS, STAGE_KINDS, type StageKind } from "../schema/report";
-import type { Figures } from "../text/look";
 import { fileName } from "../text/save";
 import { LANGUAGES } from "./chosen";
 import { stageDress } from "./dress";
-import { costliest, fitting, instructionFigures } from "./figures";
+import { costliest, instructionFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litStage } from "./lit";
 import { openingLine } from "./opening";
@@ -29,8 +28,6 @@ export class StagePane {
   readonly closer: HTMLButtonElement;
   readonly chooser: HTMLSelectElement;
   private drawn: TextState | null = null;
-  private figures: Figures | null = null;
-  private columns = -1;
   private folded = false;
   /** The text has not been scrolled to its opening line, for want of a height. */
   private unseen = false;
@@ -46,6 +43,7 @@ export class StagePane {
       leave: () => model.hover(null),
       pick: (line) => model.pin(model.ofStage(kind, line)),
       move: (line) => model.hover(model.ofStage(kind, line)),
+      step: (by) => room.step(by),
     });
     const names = STAGE_KINDS.map((each) => STAGE_KIND_LABELS[each]);
     this.chooser = select("Stage", names, (index) => events.choose(STAGE_KINDS[index] ?? kind));
@@ -88,7 +86,7 @@ export class StagePane {
     if (!this.unseen || !("stage" in state) || !this.frame.element.clientHeight) return;
     this.unseen = false;
     // A search has scrolled to its match.
-    if (this.frame.query) return;
+    if (this.frame.searched) return;
     const line = openingLine(this.kind, state.stage.text, model.instructions);
     this.frame.pane.beginAt(line, FOLLOWED);
     if (model.pinned) this.reveal(model.pinned);
@@ -115,18 +113,8 @@ export class StagePane {
 
   private figure(): void {
     if (this.kind !== "optimized_hlo") return;
-    this.figures = instructionFigures(this.room.model);
-    this.columns = -1;
-    this.fit();
-  }
-
-  /** Shows as many columns as fit. */
-  private fit(): void {
-    const found = fitting(this.figures, this.frame.element.clientWidth);
-    const columns = found?.columns ?? [];
-    if (columns.length === this.columns) return;
-    this.columns = columns.length;
-    this.frame.pane.gutter(columns, found?.cells ?? (() => null));
+    const found = instructionFigures(this.room.model, this.room.measure());
+    this.frame.pane.gutter(found?.columns ?? [], found?.cells ?? (() => null));
   }
 
   light(now: Selection | null): void {
@@ -152,12 +140,12 @@ export class StagePane {
   apply(): void {
     const { settings } = this.room;
     this.frame.pane.setWrap(settings.wrap);
-    this.frame.pane.setColors(settings.colors);
+    this.frame.pane.setRainbow(settings.rainbow);
+    this.figure();
     this.frame.pane.hide(hidden(settings));
   }
 
   layout(): void {
-    this.fit();
     this.frame.pane.layout();
     this.begin();
   }

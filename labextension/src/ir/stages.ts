@@ -33,9 +33,9 @@ export class Stages {
     private readonly events: StagesEvents,
   ) {}
 
-  /** Opens the first stages, as many as fit into the width. */
-  begin(width: number): void {
-    if (this.kinds.length) return;
+  /** Opens the first stages, as many as fit into the width, unless some are open; `anew` even then. */
+  begin(width: number, anew = false): void {
+    if (this.kinds.length && !anew) return;
     const stages = this.room.model.programJson?.stages ?? [];
     const missing = stages.filter((each) => each.unavailable).map((each) => each.kind);
     this.open(firstKinds(width, missing));

@@ -21,6 +21,7 @@ export class LabHost implements Host {
   constructor(
     private readonly panel: Panel,
     private readonly resolver: IRenderMime.IResolver | null,
+    readonly openBeside?: () => void,
   ) {}
 
   private get site(): Site | null {

@@ -8,6 +8,7 @@ import { IConsoleTracker } from "@jupyterlab/console";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
+import { openBeside } from "./beside";
 import { addCommands, loadExtension } from "./commands";
 import { insertOnClick } from "./insert";
 import { keepKeys } from "./keys";
@@ -45,6 +46,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     const sites = new Sites(notebooks, consoles, (id) => app.shell.activateById(id));
     keepKeys(window);
     shared.rendermime = rendermime;
+    shared.openBeside = (model, resolver) => openBeside(app, rendermime, model, resolver);
     shared.site = (resolver) => sites.find(resolver);
     shared.returned.emit();
     const compiles = notebooks ? new Compiles(app, notebooks, restorer, loadExtension) : null;

@@ -21,7 +21,9 @@ export class ReportRenderer extends Panel implements IRenderMime.IRenderer {
   constructor(options: IRenderMime.IRendererOptions) {
     super();
     this.addClass("jxs-lab-report");
-    this.host = new LabHost(this, options.resolver);
+    const { resolver } = options;
+    const open = () => this.model && shared.openBeside?.(this.model, resolver);
+    this.host = new LabHost(this, resolver, shared.openBeside && open);
     shared.viewerChanged.connect(this.redraw, this);
   }
 
@@ -46,6 +48,19 @@ export class ReportRenderer extends Panel implements IRenderMime.IRenderer {
     // A document comes as text, an output as JSON.
     const value = model.data[MIME] ?? null;
     this.drawn = renderReport(this.node, value, this.host);
+    this.fill();
+  }
+
+  /** A document or a panel has the report alone, an output is one of many. */
+  private fill(): void {
+    if (!this.isAttached || this.node.closest(".jp-OutputArea")) return;
+    this.addClass("jxs-lab-fills");
+    this.drawn?.fill();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this.fill();
   }
 
   /** Draws the output without the viewer; false where it has no other form. */

@@ -21,6 +21,8 @@ export interface Shared {
   site?: (resolver: IRenderMime.IResolver | null) => Site | null;
   /** For figures, and for the other forms of an output where the viewer is switched off. */
   rendermime?: IRenderMimeRegistry;
+  /** Opens a report in a panel of its own. */
+  openBeside?: (model: IRenderMime.IMimeModel, resolver: IRenderMime.IResolver | null) => void;
   /** False where the user switched the viewer off. */
   viewer: boolean;
   /** Emitted when a kernel is available again. */

@@ -341,6 +341,8 @@ export interface TimeJson {
   low: number | null;
   high: number | null;
   estimate: boolean;
+  /** Seconds of its backward pass, where it has one. */
+  backward?: number | null;
 }
 
 export function readTime(value: unknown): TimeJson | undefined {
@@ -350,13 +352,16 @@ export function readTime(value: unknown): TimeJson | undefined {
   const estimate = boolean(json.estimate);
   if (share === undefined) return undefined;
   if (estimate === undefined) return undefined;
-  return {
+  const read: TimeJson = {
     seconds: number(json.seconds) ?? null,
     share,
     low: number(json.low) ?? null,
     high: number(json.high) ?? null,
     estimate,
   };
+  const backward = (json.backward === null ? null : number(json.backward));
+  if (backward !== undefined) read.backward = backward;
+  return read;
 }
 
 /** Figures of one line of a source. */
@@ -373,8 +378,12 @@ export interface LineFiguresJson {
   bytes?: number | null;
   bytes_bracket?: BracketJson;
   backward?: BackwardJson;
+  /** Bytes that it saves for the backward pass. */
+  residuals?: number;
   /** Of a profiled program. */
   time?: TimeJson;
+  /** The limit of the instructions that take most of its time: `memory-bound`. */
+  limit?: string;
 }
 
 export function readLineFigures(value: unknown): LineFiguresJson | undefined {
@@ -400,8 +409,12 @@ export function readLineFigures(value: unknown): LineFiguresJson | undefined {
   if (bytesBracket !== undefined) read.bytes_bracket = bytesBracket;
   const backward = readBackward(json.backward);
   if (backward !== undefined) read.backward = backward;
+  const residuals = number(json.residuals);
+  if (residuals !== undefined) read.residuals = residuals;
   const time = readTime(json.time);
   if (time !== undefined) read.time = time;
+  const limit = string(json.limit);
+  if (limit !== undefined) read.limit = limit;
   return read;
 }
 

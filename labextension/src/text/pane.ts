@@ -11,7 +11,7 @@
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { splitLines } from "../links";
-import { beside, figures, markOf } from "./beside";
+import { beside, markOf } from "./beside";
 import { coloring } from "./coloring";
 import { cuts, documentOf, readOnly } from "./fixed";
 import { foldAll, foldAround, foldedBehind, folding, foldsOf, toggleFold } from "./folding";
@@ -31,7 +31,7 @@ import {
 import { Mouse } from "./mouse";
 import { paint } from "./paint";
 import { Ruler } from "./ruler";
-import { find, inWords, stepped } from "./search";
+import { find, type Hits, stepped } from "./search";
 import { Sight } from "./sight";
 import type { Language } from "./tokens";
 
@@ -47,11 +47,12 @@ export interface PaneEvents {
   pick(line: number, column: number): void;
   /** The active line was moved by the keyboard. */
   move(line: number): void;
+  /** The next or the previous match; without this, the one in the pane. */
+  step?(by: number): void;
 }
 
 export class TextPane {
   readonly element = document.createElement("div");
-  private readonly heads = document.createElement("div");
   private readonly message = document.createElement("div");
   private readonly spoken = document.createElement("div");
   private readonly view: EditorView;
@@ -71,8 +72,6 @@ export class TextPane {
     private readonly events: PaneEvents,
   ) {
     this.element.className = "jxs-text";
-    this.heads.className = "jxs-heads";
-    this.heads.setAttribute("aria-hidden", "true");
     this.message.className = "jxs-message";
     this.spoken.className = "jxs-away";
     this.spoken.setAttribute("role", "status");
@@ -87,9 +86,9 @@ export class TextPane {
     const body = document.createElement("div");
     body.className = "jxs-text-body";
     body.append(this.view.dom, this.ruler.element, this.message);
-    this.element.append(this.heads, body, this.spoken);
+    this.element.append(body, this.spoken);
     this.element.addEventListener("mouseleave", () => this.mouse.left());
-    this.heads.hidden = this.message.hidden = true;
+    this.message.hidden = true;
   }
 
   // The text.
@@ -178,9 +177,6 @@ export class TextPane {
 
   /** Shows figures beside the lines; without columns, none. */
   gutter(columns: readonly Column[], cells: (line: number) => readonly Cell[] | null): void {
-    this.heads.hidden = !columns.length;
-    const titles = columns.map(({ title }) => title);
-    this.heads.replaceChildren(figures(columns, titles));
     this.change({ figures: columns.length ? { columns, cells } : null });
     this.layout();
   }
@@ -191,9 +187,9 @@ export class TextPane {
     this.view.dispatch({ effects: this.wrapping.reconfigure(on ? EditorView.lineWrapping : []) });
   }
 
-  /** Switches the colors by source line. */
-  setColors(on: boolean): void {
-    this.element.classList.toggle("jxs-uncolored", !on);
+  /** Fills every line with the color of its source line. */
+  setRainbow(on: boolean): void {
+    this.element.classList.toggle("jxs-rainbow", on);
   }
 
   /** Hides parts of the text; search and copies keep them. */
@@ -231,9 +227,9 @@ export class TextPane {
     this.goToMatch();
   }
 
-  /** "3 / 17", "no match", or empty. */
-  get found(): string {
-    return inWords(this.now.hits);
+  /** The matches of the search. */
+  get hits(): Hits {
+    return this.now.hits;
   }
 
   private goToMatch(): void {
@@ -286,7 +282,7 @@ export class TextPane {
     return handleKey(event, view, {
       move: (by) => this.move(by),
       pick: () => this.now.active && this.events.pick(this.now.active, -1),
-      step: (by) => this.step(by),
+      step: (by) => (this.events.step ? this.events.step(by) : this.step(by)),
       fold: (on) => this.fold(on),
     });
   }

@@ -38,13 +38,6 @@ export function stepped(hits: Hits, by: number): Hits {
   return total ? { ...hits, now: (((hits.now + by) % total) + total) % total } : hits;
 }
 
-/** "3 / 17", "no match", or empty. */
-export function inWords(hits: Hits): string {
-  if (!hits.query) return "";
-  if (!hits.at.length) return "no match";
-  return `${hits.now + 1} / ${hits.at.length}${hits.more ? "+" : ""}`;
-}
-
 /** Index of the first match at or after a position. */
 export function firstFrom(at: readonly number[], place: number): number {
   let low = 0;

@@ -1,12 +1,14 @@
 /** The source beside the stages, with one selection for all panes. */
 
 import { element, quoted } from "../dom";
-import { SIDE_BY_SIDE } from "../ir/chosen";
+import { COMPACT_SIDE_BY_SIDE, SIDE_BY_SIDE } from "../ir/chosen";
 import { differentiates } from "../ir/dress";
+import { type Measure, measuresOf } from "../ir/figures";
 import { type Grip, grip } from "../ir/grip";
 import { huesOf } from "../ir/hues";
 import { legend } from "../ir/legend";
 import type { Room } from "../ir/room";
+import { SearchBox } from "../ir/searchbox";
 import { FIRST } from "../ir/settings";
 import { SourcePane } from "../ir/source";
 import type { StagePane } from "../ir/stage";
@@ -22,6 +24,8 @@ const HINT =
   "Hover over a line to see what it compiles to. A click or Enter pins it and scrolls every pane to its match.";
 /** Width of the source in percent, by the number of stages beside it. */
 const SOURCE_SHARE = [38, 38, 38, 30, 24] as const;
+/** … in a compact report, where it is what one reads. */
+const COMPACT_SHARE = 50;
 
 export class IrView implements View {
   readonly element: HTMLElement;
@@ -30,6 +34,11 @@ export class IrView implements View {
   private readonly stages: Stages;
   private readonly status: HTMLElement;
   private readonly key: HTMLElement;
+  private readonly idle: string;
+  private readonly search: SearchBox;
+  /** The pane from which the search began. */
+  private focusedLast: SourcePane | StagePane | null = null;
+  private chosen: Measure | undefined;
   private readonly toolbar: Toolbar;
   private readonly grip: Grip;
   private readonly ends: (() => void)[] = [];
@@ -39,17 +48,33 @@ export class IrView implements View {
   /** Something was pinned while another tab was open. */
   private unseen = false;
 
-  /** `notes` are shown where there is no program. */
+  get controls(): HTMLElement | undefined {
+    return this.model.programJson ? this.toolbar.element : undefined;
+  }
+
+  /** `notes` are shown where there is no program, else until a line is selected. */
   constructor(
     private readonly model: ReportModel,
     notes: readonly string[],
+    private compact = false,
+    private readonly sized: (rows: number) => void = () => undefined,
   ) {
     this.room = {
       model,
       settings: { ...FIRST },
       texts: new StageTexts(model),
       hues: () => this.hues,
+      measure: () => this.measure(),
+      choose: (measure) => {
+        this.chosen = measure;
+        this.apply();
+      },
+      step: (by) => this.search.step(by),
     };
+    this.search = new SearchBox(
+      () => this.panes.map((pane) => pane.frame),
+      () => (this.focusedLast ?? this.source).frame.pane.focus(),
+    );
     this.hues = huesOf(model.equations, model.source);
     this.source = new SourcePane(this.room);
     const findings = findingsView(model);
@@ -58,32 +83,34 @@ export class IrView implements View {
       opened: (fresh) => this.opened(fresh),
       fitted: () => this.fit(),
     });
-    this.status = element("div", "jxs-status", HINT);
+    this.idle = model.programJson && notes.length ? notes.join(" · ") : HINT;
+    this.status = element("div", "jxs-status", ...quoted(this.idle));
     this.status.setAttribute("role", "status");
     this.key = legend(differentiates(model));
     this.key.hidden = true;
-    this.toolbar = new Toolbar(model, this.room.settings, {
-      search: (query) => this.search(query),
-      step: (by) => this.step(by),
+    const events = {
       changed: () => this.apply(),
       add: () => this.stages.add(),
-      legend: (on) => {
+      legend: (on: boolean) => {
         this.key.hidden = !on;
       },
-      graph: (on) => this.stages.showGraph(on, this.element.classList.contains("jxs-stacked")),
-    });
+      graph: (on: boolean) =>
+        this.stages.showGraph(on, this.element.classList.contains("jxs-stacked")),
+    };
+    this.toolbar = new Toolbar(model, this.room.settings, events, this.search.element);
+    this.ends.push(() => this.toolbar.dispose());
     const left = element("div", "jxs-left", this.source.frame.element, findings.element);
     left.classList.toggle("jxs-advised", !findings.element.hidden);
     const code = element("div", "jxs-code");
     this.grip = grip(code, SOURCE_SHARE[0], () => this.layout());
     code.append(left, this.grip.element, this.stages.element);
-    this.element = element("div", "jxs-ir", this.toolbar.element, this.key, code, this.status);
+    this.element = element("div", "jxs-ir", this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     if (!model.programJson) {
       const reasons = [nothing(model), ...notes].map((words) => element("p", "", ...quoted(words)));
       this.stages.element.append(element("div", "jxs-nothing", ...reasons));
       this.element.classList.add("jxs-bare");
-      this.toolbar.element.hidden = this.status.hidden = true;
+      this.status.hidden = true;
     }
     this.source.apply();
     this.source.light(null);
@@ -119,9 +146,18 @@ export class IrView implements View {
   private layout(): void {
     const width = this.element.clientWidth;
     if (!width) return;
-    this.element.classList.toggle("jxs-stacked", width < SIDE_BY_SIDE);
-    this.stages.begin(width);
+    const least = this.compact ? COMPACT_SIDE_BY_SIDE : SIDE_BY_SIDE;
+    this.element.classList.toggle("jxs-stacked", width < least);
+    this.stages.begin(this.compact ? 0 : width);
     this.fit();
+  }
+
+  /** One stage beside the source, or as many as fit. */
+  setCompact(on: boolean): void {
+    if (on === this.compact) return;
+    this.compact = on;
+    const width = this.element.clientWidth;
+    if (width) this.stages.begin(on ? 0 : width, true);
   }
 
   private fit(): void {
@@ -134,7 +170,9 @@ export class IrView implements View {
 
   private opened(fresh: readonly StagePane[]): void {
     this.toolbar.adder.hidden = this.stages.full;
-    this.grip.suggest(SOURCE_SHARE[this.stages.panes.length] ?? SOURCE_SHARE[0]);
+    const share = SOURCE_SHARE[this.stages.panes.length] ?? SOURCE_SHARE[0];
+    this.grip.suggest(this.compact ? COMPACT_SHARE : share);
+    this.search.again();
     this.draw();
     this.fit();
     this.lead(fresh);
@@ -165,7 +203,9 @@ export class IrView implements View {
 
   /** The height that the source needs, in rows. */
   private size(): void {
-    this.element.style.setProperty("--jxs-rows", String(Math.max(this.source.rows, 2)));
+    const rows = Math.max(this.source.rows, 2);
+    this.element.style.setProperty("--jxs-rows", String(rows));
+    this.sized(rows);
   }
 
   private select(): void {
@@ -200,7 +240,8 @@ export class IrView implements View {
     for (const pane of this.panes) pane.light(now);
     const words = now ? statusWords(this.model, now, this.room.texts) : [];
     if (!words.length) {
-      this.status.replaceChildren(HINT);
+      this.status.replaceChildren(...quoted(this.idle));
+      this.status.title = this.idle;
       return;
     }
     const [first = "", ...rest] = words;
@@ -208,16 +249,10 @@ export class IrView implements View {
     this.status.title = words.join(" · ");
   }
 
-  private search(query: string): { matches: number; panes: number } {
-    const found = this.panes.map((pane) => pane.frame.search(query));
-    return {
-      matches: found.reduce((sum, each) => sum + each, 0),
-      panes: found.filter(Boolean).length,
-    };
-  }
-
-  private step(by: number): void {
-    for (const pane of this.panes) pane.frame.step(by);
+  /** The figure that is shown beside the lines: time if it was measured. */
+  private measure(): Measure | undefined {
+    const known = measuresOf(this.model);
+    return this.chosen && known.includes(this.chosen) ? this.chosen : known[0];
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -226,7 +261,7 @@ export class IrView implements View {
     if (event.ctrlKey || event.metaKey) {
       // The browser's search finds only the lines that are rendered.
       if (event.key !== "f" || !pane) return;
-      pane.frame.focusSearch();
+      this.searchFrom(pane);
       event.preventDefault();
       event.stopPropagation();
       return;
@@ -237,12 +272,17 @@ export class IrView implements View {
       this.model.hover(null);
       if (this.model.pinned) this.model.pin(this.model.pinned);
     } else if (inField) return;
-    else if (event.key === "/" && pane) pane.frame.focusSearch();
+    else if (event.key === "/" && pane) this.searchFrom(pane);
     else if (event.key === "ArrowRight") this.moveFocus(1);
     else if (event.key === "ArrowLeft") this.moveFocus(-1);
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  private searchFrom(pane: SourcePane | StagePane): void {
+    this.focusedLast = pane;
+    this.search.focus();
   }
 
   private focused(): SourcePane | StagePane | undefined {

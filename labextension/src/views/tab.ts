@@ -1,6 +1,7 @@
 /** A tab of sentences, tables and pictures from Python, for the chosen program. */
 
-import { element } from "../dom";
+import { shorten, sortable, switchChoices } from "../choices";
+import { element, quoted } from "../dom";
 import { type Absence, TextAbsent } from "../host";
 import { cached } from "../links";
 import { type Lead, markupNodes } from "../markup";
@@ -21,7 +22,8 @@ const ABSENT: Record<Absence, string> = {
 /** Characters up to which a cell is not wrapped, such as `70.6 µs … 84.9 µs`. */
 const SHORT = 24;
 
-export function tabView(model: ReportModel, tab: TabJson): View {
+/** `notes` of the run are above its sections. */
+export function tabView(model: ReportModel, tab: TabJson, notes: readonly string[] = []): View {
   const root = element("div", "jxs-tab jxs-prose");
   const made = new Map<SectionJson, HTMLElement>();
   const figures = model.host.drawFigure
@@ -43,7 +45,8 @@ export function tabView(model: ReportModel, tab: TabJson): View {
       const words = `“${tab.title}” has no section for this program.`;
       nodes.push(element("p", "jxs-nothing", words));
     }
-    const around = figures.length ? [room, ...nodes] : [...nodes, ...(shown.length ? hint : [])];
+    nodes.unshift(...notes.map((note) => element("p", "jxs-aside", ...quoted(note))));
+    const around = figures.length ? [...nodes, room] : [...nodes, ...(shown.length ? hint : [])];
     root.replaceChildren(...around);
   };
   draw();
@@ -64,6 +67,11 @@ export function sectionNode(section: SectionJson, lead: Lead): HTMLElement {
     node.append(heading);
   }
   node.append(markupNodes(section.markup, lead));
+  switchChoices(node);
+  for (const table of node.querySelectorAll("table")) {
+    if (table.classList.contains("sortable")) sortable(table);
+    shorten(table);
+  }
   for (const link of node.querySelectorAll("button.jxs-link")) {
     const words = link.textContent ?? "";
     link.setAttribute("aria-label", `Go to ${/^\W?\d/.test(words) ? "line " : ""}${words}`);

@@ -4,6 +4,8 @@ import type { ReportModel } from "../model";
 
 export interface View {
   readonly element: HTMLElement;
+  /** Its controls, beside the tabs while it is open. */
+  readonly controls?: HTMLElement;
   /** It has become visible, or its size has changed. */
   shown?(): void;
   dispose?(): void;

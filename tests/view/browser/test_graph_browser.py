@@ -380,14 +380,6 @@ def test_texts_too_narrow_to_read_give_way_to_the_graph_and_come_back(viewer: Vi
     expect(pane(opened_page, "jaxpr")).to_have_count(1)
 
 
-def test_the_text_beside_the_graph_keeps_its_figures(viewer: Viewer) -> None:
-    opened_page = viewer.page(load())
-    heads = pane(opened_page, "optimized_hlo").locator(".jxs-heads")
-    expect(heads).to_contain_text("bytes")
-    show(opened_page)
-    expect(heads).to_contain_text("bytes")
-
-
 def test_a_selection_without_an_instruction_is_said(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
     graph = show(opened_page)

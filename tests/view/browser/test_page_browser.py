@@ -64,7 +64,7 @@ def test_without_scripts_the_static_report_is_read(
     page = context.new_page()
     page.goto(path.as_uri())
     expect(page.locator("p.first")).to_contain_text("jit(again)")
-    compiles = page.locator("details", has=page.get_by_text("Compiles of this run", exact=True))
+    compiles = page.locator("details", has=page.get_by_text("Compilations", exact=True))
     expect(compiles.locator("table").first).to_be_hidden()
     compiles.locator("summary").click()
     expect(compiles.locator("table").first).to_be_visible()

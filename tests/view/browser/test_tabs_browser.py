@@ -40,6 +40,13 @@ def tab(page: Page, title: str) -> Locator:
     return page.get_by_role("tabpanel", name=title, exact=True)
 
 
+def details(page: Page, title: str) -> Locator:
+    """Opens a section of the details."""
+    found = tab(page, "Details").locator("details", has=page.get_by_text(title, exact=True))
+    found.locator("summary").click()
+    return found
+
+
 def difference(old: str = "tanh", new: str = "sine") -> ReportDiff:
     """The comparison of the golden report with one whose texts differ in a word."""
     before = load()
@@ -67,7 +74,7 @@ def changed(page: Page, name: str) -> list[str]:
 
 def test_tables_and_pictures_arrive_whole(viewer: Viewer) -> None:
     opened_page = viewer.page(load())
-    time = tab(opened_page, "Time")
+    time = details(opened_page, "Timing")
     expect(time.get_by_role("row", name=re.compile("^call"))).to_contain_text("412 µs ± 0.2 %")
     picture = time.get_by_role("img").first
     expect(picture).to_be_visible()
@@ -75,8 +82,7 @@ def test_tables_and_pictures_arrive_whole(viewer: Viewer) -> None:
     assert (dots.get_attribute("d") or "").count("h0") > 20
     color = dots.evaluate("dots => getComputedStyle(dots).stroke")
     assert color not in ("none", "rgb(0, 0, 0)")
-    compiles = tab(opened_page, "Compiles")
-    expect(compiles).to_contain_text("f32[128,64] → f32[256,64]")
+    expect(details(opened_page, "Compilations")).to_contain_text("f32[128,64] → f32[256,64]")
 
 
 def test_a_finding_leads_to_its_line_and_is_marked(viewer: Viewer) -> None:
@@ -101,8 +107,8 @@ def test_the_arrow_keys_go_from_finding_to_finding(viewer: Viewer) -> None:
 
 def test_foreign_text_in_tabs_stays_text(viewer: Viewer) -> None:
     opened_page = viewer.page(evil())
-    for title in ("Time", "Compiles", "Inputs and outputs", "Environment"):
-        panel = tab(opened_page, title)
+    for title in ("Timing", "Compilations", "Inputs and outputs", "Environment"):
+        panel = details(opened_page, title)
         expect(panel).to_contain_text("<script>")
         expect(panel.locator("script, img, iframe, style")).to_have_count(0)
     assert EVIL not in opened_page.locator(".jxs-root").evaluate("root => root.innerHTML")
@@ -112,11 +118,11 @@ def test_another_program_has_its_own_sections(viewer: Viewer) -> None:
     record = load()
     other = dataclasses.replace(record.programs[0], name="other", timings=())
     opened_page = viewer.page(dataclasses.replace(record, programs=(record.programs[0], other)))
-    time = tab(opened_page, "Time")
-    expect(time.get_by_role("heading", name="Time of jit(cell)")).to_be_visible()
+    panel = tab(opened_page, "Details")
+    expect(panel.get_by_role("heading", name="Details of jit(cell)")).to_be_visible()
     opened_page.get_by_label("Program").select_option(index=1)
-    expect(time.get_by_role("heading")).to_have_text("Time of jit(other)")
-    expect(time).to_contain_text("The program was not run")
+    expect(panel.get_by_role("heading")).to_have_text("Details of jit(other)")
+    expect(panel).to_contain_text("The program was not run")
 
 
 def test_a_comparison_says_the_figures_first(viewer: Viewer) -> None:
@@ -229,6 +235,6 @@ def test_a_later_schema_is_refused_in_a_sentence(viewer: Viewer) -> None:
 def test_a_saved_record_is_shown_with_what_it_has(viewer: Viewer) -> None:
     opened_page = viewer.open(page(load(), m.to_json(load())))
     expect(row(opened_page, "source", 3)).to_contain_text("h = jnp.tanh")
-    expect(opened_page.locator(".jxs-note")).to_contain_text(
+    expect(opened_page.locator(".jxs-status")).to_contain_text(
         "This file has no tables or figures: Python makes them. jaxscope.load(path) shows them."
     )

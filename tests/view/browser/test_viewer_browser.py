@@ -21,7 +21,7 @@ from tests.view.report.test_linked_source import spread
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.view.browser.test_browser import CONTRAST
 from tests.view.browser.viewer import (
@@ -145,7 +145,7 @@ def test_a_click_pins_and_scrolls_the_other_panes_to_the_match(viewer: Viewer) -
     assert top(page, "optimized_hlo") > 500
     page.mouse.move(5, 5)
     expect(row(page, "jaxpr", wanted)).to_have_class(re.compile(r"\bjxs-hot\b"))
-    expect(page.locator(".jxs-status b")).to_have_text("line 7")
+    expect(page.locator(".jxs-status b")).to_have_text("Line 7")
     page.keyboard.press("Escape")
     expect(pane(page, "jaxpr").locator(".jxs-hot")).to_have_count(0)
 
@@ -253,8 +253,9 @@ def test_the_keyboard_does_what_the_mouse_does(viewer: Viewer) -> None:
     expect(page.locator(".jxs-status")).to_contain_text("jaxpr line 73 · div")
     expect(row(page, "source", 11)).to_have_class(re.compile(r"\bjxs-hot\b"))
     page.keyboard.press("/")
-    expect(pane(page, "jaxpr").get_by_role("searchbox")).to_be_focused()
+    expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.press("Escape")
+    expect(pane(page, "jaxpr").locator(".cm-content")).to_be_focused()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Home")
     expect(row(page, "source", 1)).to_have_class(re.compile(r"\bjxs-active\b"))
@@ -302,52 +303,91 @@ def test_backward_and_vanished_lines_differ_from_the_others(viewer: Viewer) -> N
     assert pane(page, "jaxpr").locator(".cm-line.jxs-dim").first.get_attribute("title")
 
 
-def test_a_program_that_differentiates_has_a_column_for_its_backward_pass(viewer: Viewer) -> None:
-    record = load()
-    heads = pane(viewer.page(record), "source").locator(".jxs-heads .jxs-figure")
-    expect(heads).to_have_text(["FLOP", "eqns", "instr"])
+def test_one_figure_stands_beside_the_lines_and_can_be_changed(viewer: Viewer) -> None:
+    page = viewer.page(load())
+    switch = page.get_by_role("group", name="Figure beside the lines")
+    expect(switch.get_by_role("button")).to_have_text(["FLOPs", "bytes"])
+    beside = pane(page, "source").locator(".jxs-heat", has_text="4.23 M")
+    expect(beside).to_have_count(1)
+    switch.get_by_role("button", name="bytes").click()
+    expect(beside).to_have_count(0)
+    expect(pane(page, "source").locator(".jxs-heat", has_text="kB").first).to_be_visible()
+    expect(pane(page, "optimized_hlo").locator(".jxs-heat", has_text="kB").first).to_be_visible()
+
+
+def test_the_legend_says_how_the_backward_pass_is_marked(viewer: Viewer) -> None:
     backward = tuple(
         dataclasses.replace(e, phase=m.Phase.BACKWARD) if e.primitive == "sin" else e
-        for e in record.programs[0].equations
+        for e in load().programs[0].equations
     )
-    page = viewer.page(with_program(record, equations=backward), width=1800)
-    heads = pane(page, "source").locator(".jxs-heads .jxs-figure")
-    expect(heads).to_have_text(["FLOP", "bwd", "eqns", "instr"])
-    page.get_by_role("button", name="legend").click()
+    page = viewer.page(with_program(load(), equations=backward))
+    from_menu(page, "legend")
     expect(page.get_by_text("backward pass of the line")).to_be_visible()
 
 
-def test_one_search_goes_through_all_panes(viewer: Viewer) -> None:
+def test_one_search_goes_through_all_panes_one_after_the_other(viewer: Viewer) -> None:
     page = viewer.page(load(), height=600)
-    everywhere = page.get_by_label("Search in all panes")
-    everywhere.fill("f32[256,128]")
-    expect(page.locator(".jxs-toolbar output")).to_have_text(
-        re.compile(r"^\d+ matches in 2 panes$")
-    )
-    expect(pane(page, "jaxpr").locator(".jxs-found").first).to_be_visible()
-    counter = pane(page, "jaxpr").locator("output")
-    before = counter.inner_text()
-    everywhere.press("Enter")
-    expect(counter).not_to_have_text(before)
-    everywhere.fill("no such thing")
-    expect(page.locator(".jxs-toolbar output")).to_have_text("no match")
-
-
-def test_each_pane_has_its_own_search(viewer: Viewer) -> None:
-    page = viewer.page(load(), height=600)
-    box = pane(page, "optimized_hlo").get_by_role("searchbox")
-    output = pane(page, "optimized_hlo").locator("output")
-    box.fill("MULTIPLY_ADD_FUSION")
-    expect(output).to_have_text("1 / 3")
+    box = page.get_by_role("searchbox")
+    expect(box).to_have_count(1)
+    count = page.locator(".jxs-toolbar output")
+    box.fill("f32[256,128]")
+    expect(count).to_have_text(re.compile(r"^1 / \d+: jaxpr \d+, optimized HLO \d+$"))
+    expect(pane(page, "jaxpr").locator(".jxs-now")).to_have_count(1)
+    first = int((count.text_content() or "").split("jaxpr ")[1].split(",")[0])
+    for _ in range(first):
+        box.press("Enter")
+    expect(count).to_have_text(re.compile(rf"^{first + 1} / "))
     expect(pane(page, "optimized_hlo").locator(".jxs-now").first).to_be_in_viewport()
-    assert top(page, "optimized_hlo") > 1000
-    box.press("Enter")
-    expect(output).to_have_text("2 / 3")
+    page.get_by_role("button", name="Go to the previous match").click()
+    expect(count).to_have_text(re.compile(rf"^{first} / "))
+    box.fill("MULTIPLY_ADD_FUSION")
+    expect(count).to_have_text("1 / 3: optimized HLO 3")
+    expect(pane(page, "optimized_hlo").locator(".jxs-now").first).to_be_in_viewport()
     box.press("Shift+Enter")
-    expect(output).to_have_text("1 / 3")
+    expect(count).to_have_text("3 / 3: optimized HLO 3")
     box.fill("no such thing")
-    expect(output).to_have_text("no match")
-    expect(page.locator(".jxs-toolbar output")).to_have_text("")
+    expect(count).to_have_text("no match")
+    box.press("Escape")
+    expect(count).to_have_text("")
+
+
+def test_little_stands_above_the_code(viewer: Viewer) -> None:
+    """Three rows: the facts, the tabs with the controls, the heads of the panes."""
+    page = viewer.page(load(), width=1400)
+    code = pane(page, "source").locator(".cm-content").bounding_box()
+    assert code is not None
+    assert code["y"] <= 100
+    tops = page.locator(".jxs-top, .jxs-tabs, .jxs-pane-head").evaluate_all(
+        "nodes => nodes.map(node => Math.round(node.getBoundingClientRect().top))"
+    )
+    assert len(set(tops)) == 3
+    controls = page.locator(".jxs-toolbar > *:visible")
+    assert controls.count() <= 4
+
+
+@pytest.mark.parametrize("width", [360, 560])
+def test_the_source_has_most_of_its_pane(viewer: Viewer, width: int) -> None:
+    page = viewer.widget(load(), width=width)
+    source = pane(page, "source")
+    expect(source.locator(".jxs-heat").first).to_be_visible()
+    gutter, whole = source.locator(".cm-gutters").bounding_box(), source.bounding_box()
+    assert gutter is not None
+    assert whole is not None
+    assert gutter["width"] <= 0.4 * whole["width"]
+
+
+def test_what_can_be_pressed_is_large_enough(viewer: Viewer) -> None:
+    page = viewer.page(load())
+    expect(row(page, "source", 3)).to_be_visible()
+    page.locator(".jxs-menu > summary").click()
+    small = page.locator(".jxs-root").locator("button:visible, select:visible, summary:visible")
+    boxes = small.evaluate_all(
+        "nodes => nodes.filter(node => !node.closest('p, li, td, figure')).map(node => {"
+        " const { width, height } = node.getBoundingClientRect();"
+        " return [node.textContent, width, height]; })"
+    )
+    assert len(boxes) > 10
+    assert [box for box in boxes if min(box[1:]) < 24] == []
 
 
 def test_panes_can_be_added_chosen_and_closed(viewer: Viewer) -> None:
@@ -402,7 +442,7 @@ def test_a_finding_leads_to_its_line_in_its_source(viewer: Viewer) -> None:
 def test_a_click_turns_to_the_source_that_the_line_came_from(viewer: Viewer) -> None:
     record = load()
     page = viewer.page(record, height=3000)
-    page.get_by_role("button", name="callers").click()
+    from_menu(page, "callers")
     inner = next(
         anchor.line
         for stage in record.programs[0].stages
@@ -419,33 +459,37 @@ def test_without_callers_a_line_stands_for_itself_alone(viewer: Viewer) -> None:
     page = viewer.page(load(), height=2000)
     hover_at(row(page, "source", 5))
     expect(pane(page, "jaxpr").locator(".jxs-hot").first).to_be_visible()
-    page.get_by_role("button", name="callers").click()
+    from_menu(page, "callers")
     hover_at(row(page, "source", 5))
-    expect(page.locator(".jxs-status")).to_have_text("line 5 · no equation")
+    expect(page.locator(".jxs-status")).to_have_text("Line 5 · no equation")
+
+
+def from_menu(page: Page, name: str) -> None:
+    """Presses a switch of the menu of the view."""
+    menu = page.locator(".jxs-menu")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").click()
+    menu.get_by_role("button", name=name).click()
+    page.keyboard.press("Escape")
 
 
 def test_switches_change_how_the_text_is_drawn(viewer: Viewer) -> None:
     page = viewer.page(load(), height=3000)
     text = pane(page, "optimized_hlo").locator(".cm-content")
     expect(text).to_contain_text("{1,0}")
-    page.get_by_role("button", name="layouts").click()
+    from_menu(page, "layouts")
     expect(text).not_to_contain_text("{1,0}")
     scroll = pane(page, "optimized_hlo").locator(".cm-scroller")
     assert scroll.evaluate("node => node.scrollWidth > node.clientWidth")
-    page.get_by_role("button", name="wrap").click()
+    from_menu(page, "wrap")
     expect(text).to_have_class(re.compile(r"\bcm-lineWrapping\b"))
     ground = "node => getComputedStyle(node).backgroundColor"
-    colored = row(page, "source", 7).evaluate(ground)
-    page.get_by_role("button", name="colors").click()
+    calm = row(page, "source", 7).evaluate(ground)
+    assert calm == "rgb(255, 255, 255)"
+    from_menu(page, "rainbow")
+    expect(page.locator(".jxs-menu-items")).to_be_hidden()
     page.mouse.move(5, 5)
-    assert row(page, "source", 7).evaluate(ground) != colored
-
-
-def test_the_legend_says_in_words_what_marks_mean(viewer: Viewer) -> None:
-    page = viewer.page(load())
-    expect(page.get_by_text("approximate match, not linked by a tag")).to_be_hidden()
-    page.get_by_role("button", name="legend").click()
-    expect(page.get_by_text("approximate match, not linked by a tag")).to_be_visible()
+    assert row(page, "source", 7).evaluate(ground) != calm
 
 
 def test_the_grip_moves_with_the_keyboard_and_the_mouse(viewer: Viewer) -> None:
@@ -483,19 +527,21 @@ def test_the_source_gives_way_to_more_stages_until_its_width_is_chosen(viewer: V
 
 def test_tabs_show_one_part_each(viewer: Viewer) -> None:
     page = viewer.page(load())
+    expect(page.get_by_role("tab")).to_have_text(["Code", "Details"])
+    page.get_by_role("tab", name="Details", exact=True).click()
+    panel = page.get_by_role("tabpanel")
+    expect(panel).to_have_count(1)
     for name, words in (
-        ("Time", "51 × 2 calls"),
-        ("Work and memory", "387 kB"),
-        ("Compiles", "changed: f32[128,64] → f32[256,64]"),
         ("Inputs and outputs", "int, so static"),
+        ("Work and memory", "387 kB"),
+        ("Timing", "51 × 2 calls"),
+        ("Compilations", "changed: f32[128,64] → f32[256,64]"),
         ("Environment", "0.10.2"),
     ):
-        page.get_by_role("tab", name=name, exact=True).click()
-        panel = page.get_by_role("tabpanel")
-        expect(panel).to_have_count(1)
-        expect(panel).to_contain_text(words)
-    page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("tabpanel")).to_contain_text("Compiles of this run")
+        panel.get_by_text(name, exact=True).click()
+        expect(panel.locator("details[open]").last).to_contain_text(words)
+        panel.get_by_text(name, exact=True).click()
+    page.get_by_role("tab", name="Details").focus()
     page.keyboard.press("Home")
     expect(row(page, "source", 3)).to_be_visible()
 
@@ -508,7 +554,7 @@ def test_programs_can_be_chosen(viewer: Viewer) -> None:
     page = viewer.page(dataclasses.replace(record, programs=(*record.programs, other)))
     page.get_by_label("Program").select_option("jit(other)")
     expect(pane(page, "optimized_hlo")).to_contain_text("This text is not in this file.")
-    page.get_by_role("tab", name="Time", exact=True).click()
+    page.get_by_role("tab", name="Details").click()
     expect(page.get_by_role("tabpanel")).to_contain_text("The program was not run")
 
 
@@ -526,7 +572,7 @@ def test_100_000_lines_open_and_scroll(viewer: Viewer) -> None:
     row(page, "jaxpr", 50_010).click()
     expect(page.locator(".jxs-status b")).to_have_text("jaxpr line 50010")
     expect(pane(page, "source").locator(".cm-line.jxs-hot")).to_have_count(1)
-    pane(page, "jaxpr").get_by_role("searchbox").fill("%add.99999 ")
+    page.get_by_role("searchbox").fill("%add.99999 ")
     expect(row(page, "jaxpr", 100_000)).to_be_in_viewport()
 
 
@@ -554,7 +600,7 @@ def test_a_run_without_a_program_is_a_page_too(viewer: Viewer) -> None:
     expect(page.locator(".jxs-stages")).to_contain_text("ran as plain Python")
     expect(row(page, "source", 3)).to_contain_text("jnp.tanh")
     row(page, "source", 3).click()
-    expect(page.locator(".jxs-status")).to_have_text("line 3 · no equation")
+    expect(page.locator(".jxs-status")).to_have_text("Line 3 · no equation")
 
 
 def test_the_theme_follows_the_system_and_can_be_changed(viewer: Viewer) -> None:
@@ -573,7 +619,7 @@ def test_all_text_can_be_read(viewer: Viewer, scheme: str) -> None:
     page = viewer.page(load(), scheme=scheme, height=1600)
     expect(row(page, "jaxpr", 1)).to_be_visible()
     assert page.evaluate(CONTRAST) == []
-    page.get_by_role("button", name="legend").click()
+    from_menu(page, "legend")
     for line in (3, 5, 7, 10, 11):
         click_at(row(page, "source", line))
         assert page.evaluate(CONTRAST) == []
@@ -582,42 +628,86 @@ def test_all_text_can_be_read(viewer: Viewer, scheme: str) -> None:
         assert page.evaluate(CONTRAST) == []
 
 
-def test_a_narrow_screen_stacks_the_panes(viewer: Viewer) -> None:
-    page = viewer.page(load(), width=420)
+def test_a_phone_scrolls_the_page_and_stacks_the_panes(viewer: Viewer) -> None:
+    page = viewer.page(load(), width=390, height=844)
     expect(row(page, "source", 3)).to_be_visible()
     source, stage = pane(page, "source").bounding_box(), pane(page, "optimized_hlo").bounding_box()
     assert source is not None
     assert stage is not None
     assert stage["y"] >= source["y"] + source["height"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert stage["height"] >= 240
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("document.documentElement.scrollHeight") > 844
 
 
 # As an output of a notebook.
 
 
-def test_an_output_is_bounded_and_its_panes_scroll_by_themselves(viewer: Viewer) -> None:
-    page = viewer.widget(load(), height=700)
+def test_an_output_is_compact_until_it_is_expanded(viewer: Viewer) -> None:
+    page = viewer.widget(load(), height=900, around="body { height: 3000px }")
     expect(row(page, "optimized_hlo", opening(load()))).to_be_in_viewport()
+    expect(page.locator(".jxs-stages .jxs-pane")).to_have_count(1)
+    root = page.locator(".jxs-root")
+    assert height(root) <= 400
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert height(root) <= 400
+    page.get_by_role("tab", name="Code").click()
     scroll_to(page, "optimized_hlo", 0)
-    box = page.locator(".jxs-ir").bounding_box()
-    assert box is not None
-    assert box["height"] <= 0.7 * 700 + 1
-    scroll = pane(page, "optimized_hlo").locator(".cm-scroller")
-    assert 100 < scroll.evaluate("node => node.clientHeight") < 500
     click_at(row(page, "source", 7))
     expect(pane(page, "optimized_hlo").locator(".jxs-hot").first).to_be_in_viewport()
     assert top(page, "optimized_hlo") > 0
     assert page.evaluate("scrollY") == 0
+    page.get_by_role("button", name="Expand").click()
+    full = height(root)
+    assert full == 0.8 * 900
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert height(root) == full
+    scrolling = page.locator(".jxs-root *").evaluate_all(SCROLLING)
+    assert scrolling == []
+
+
+def test_a_short_cell_makes_a_low_output(viewer: Viewer) -> None:
+    record = load()
+    source = dataclasses.replace(record.sources[0], text="y = jnp.sin(x)\ny.sum()\n")
+    page = viewer.widget(dataclasses.replace(record, sources=(source,), findings=()))
+    expect(row(page, "source", 2)).to_be_visible()
+    assert height(page.locator(".jxs-root")) == 250
+
+
+def height(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+SCROLLING = """nodes => nodes.filter(node => {
+  const scrolls = (each) => /auto|scroll/.test(getComputedStyle(each).overflowY)
+    && each.scrollHeight > each.clientHeight + 1;
+  const text = (each) => each.closest(".cm-editor");
+  if (!scrolls(node) || text(node)) return false;
+  for (let at = node.parentElement; at; at = at.parentElement)
+    if (at.closest(".jxs-root") && scrolls(at)) return true;
+  return false;
+}).map(node => node.className)"""
 
 
 def test_a_narrow_output_stacks_its_panes_each_bounded(viewer: Viewer) -> None:
     page = viewer.widget(load(), width=700, height=800)
+    source, stage = pane(page, "source"), pane(page, "optimized_hlo")
     expect(row(page, "optimized_hlo", opening(load()))).to_be_visible()
-    source, stage = pane(page, "source").bounding_box(), pane(page, "optimized_hlo").bounding_box()
-    assert source is not None
-    assert stage is not None
-    assert stage["y"] >= source["y"] + source["height"]
-    assert stage["height"] <= 340
+    beside, other = source.bounding_box(), stage.bounding_box()
+    assert beside is not None
+    assert other is not None
+    assert other["x"] >= beside["x"] + beside["width"]
+    page.get_by_role("button", name="Expand").click()
+    expect(page.locator(".jxs-ir")).to_have_class(re.compile("jxs-stacked"))
+    upper, lower = source.bounding_box(), stage.bounding_box()
+    assert upper is not None
+    assert lower is not None
+    assert lower["y"] >= upper["y"] + upper["height"]
+    assert lower["height"] <= 340
 
 
 def test_a_text_that_was_not_saved_comes_from_the_kernel(viewer: Viewer) -> None:
@@ -658,7 +748,7 @@ def test_two_viewers_of_one_report_do_not_disturb_each_other(viewer: Viewer) -> 
     expect(pane(first, "optimized_hlo").locator(".jxs-hot").first).to_be_visible()
     assert lines(second, "source", "hot") == []
     assert lines(second, "optimized_hlo", "hot") == []
-    second.get_by_role("tab", name="Compiles").click()
+    second.get_by_role("tab", name="Details").click()
     expect(row(first, "source", 7)).to_be_visible()
     ids = page.locator("[id]").evaluate_all("nodes => nodes.map(node => node.id)")
     assert len(ids) == len(set(ids))

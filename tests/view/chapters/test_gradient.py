@@ -205,7 +205,7 @@ def test_the_source_tells_the_backward_part_of_each_line(trained):
     shown = text(trained.record, 120)
     lines = shown.splitlines()
     heads = lines[next(n for n, line in enumerate(lines) if line.startswith("Source")) + 1]
-    assert heads.split() == ["eqns", "bwd", "instr", "FLOP", "bwd"]
+    assert heads.split() == ["eqns", *("bwd", "eqns"), "instr", "FLOPs", *("bwd", "FLOPs")]
     row = next(line for line in shown.splitlines() if "jnp.tanh(x @ p)" in line and "│" in line)
     figures = row.split("│")[1].split("p)")[1].split()
     assert 0 < int(figures[1]) < int(figures[0])
@@ -221,7 +221,7 @@ def test_every_view_shows_the_chapter_and_the_columns(trained):
     assert '<th scope=col align=right title="equations of the backward pass among them">bwd' in (
         static_html(record, "u")
     )
-    assert re.search(r"eqns +bwd +instr +FLOP +bwd", markdown(record))
+    assert re.search(r"eqns +bwd eqns +instr +FLOPs +bwd FLOPs", markdown(record))
     (figures,) = by_line(record.programs[0], 1)
     assert any("backward" in line for line in figures.values())
 

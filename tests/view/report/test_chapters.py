@@ -36,7 +36,8 @@ def chaptered(golden: Record, monkeypatch: pytest.MonkeyPatch) -> Record:
     def only_the_first(record: Record, program: object) -> Chapter | None:
         return CHAPTER if program is record.programs[0] else None
 
-    monkeypatch.setattr(chapters, "PROGRAM", (only_the_first,))
+    for name in ("PROGRAM", "OWN"):
+        monkeypatch.setattr(chapters, name, (only_the_first,))
     return record
 
 
@@ -56,13 +57,13 @@ def test_static_html_has_the_chapter_closed_and_escaped(chaptered: Record) -> No
     assert "<h4>Layout</h4><svg></svg>" in written
 
 
-def test_the_viewer_has_a_tab_for_the_chapter_and_words_for_a_program_without(
+def test_the_viewer_has_a_tab_for_the_chapter_of_the_programs_that_have_it(
     chaptered: Record,
 ) -> None:
     first = tabs.tabs(chaptered)[0]
     assert (first["key"], first["title"]) == ("gradient", "Forward & backward")
     assert "<h4>Layout</h4><svg></svg>" in first["sections"][0]["markup"]
-    assert first["sections"][1]["markup"] == "<p>This program has no such chapter.</p>"
+    assert [section["program"] for section in first["sections"]] == [0]
 
 
 def test_markdown_has_tables_and_drawings(chaptered: Record) -> None:

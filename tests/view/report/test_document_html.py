@@ -147,11 +147,11 @@ def test_pictures_with_letters_are_images_that_speak() -> None:
 def test_the_time_by_line_stands_open_above_the_source_and_once() -> None:
     html = static_html(with_profile(load(), PROFILE))
     above, _, below = html.partition('<div class="pair">')
-    assert "<h4>Time by line</h4><p>Line 4 takes" in above
+    assert "<h4>Profile</h4><p>Line 4 takes" in above
     assert '<table class="lines">' in above
     assert "Line 4 takes" not in below
-    assert "<details><summary>Time by line: more</summary><h4>" in below
-    assert "Time by line" not in static_html(load())
+    assert "<details><summary>Profile: more</summary><h4>" in below
+    assert "Profile" not in static_html(load())
 
 
 def test_bars_without_letters_stay_where_they_are() -> None:

@@ -15,10 +15,10 @@ def test_the_parts_stand_in_order() -> None:
         "Findings",
         "Source: cell",
         r"Source: In \[3\]",
-        "Time",
-        "Work and memory",
         "Inputs and outputs",
-        "Compiles of this run",
+        "Work and memory",
+        "Timing",
+        "Compilations",
         "Environment",
     ]
     assert "   4     6 4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown

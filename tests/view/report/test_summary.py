@@ -197,9 +197,10 @@ def test_sections_and_the_viewer_call_them_so() -> None:
     both = dataclasses.replace(record, programs=(first, other))
     names = titles(both.programs)
     assert len(set(names)) == 2
-    time = next(tab for tab in tabs(both) if tab["key"] == "time")
-    assert [section["heading"] for section in time["sections"]] == [
-        f"Time of {name}" for name in names
+    (details,) = tabs(both)
+    assert [section["heading"] for section in details["sections"]] == [
+        *(f"Details of {name}" for name in names),
+        "",
     ]
     found = payload(both, cap=None)
     assert found["summary"].endswith(" · +1 more signature")
