@@ -84,6 +84,13 @@ def hlo_anchors(
     return _HloAnchors(module, locator, received).collect(shown)
 
 
+def tagged_equations(module: HloModule, locator: Locator) -> dict[str, tuple[int, ...]]:
+    """By instruction: the equations of its tags; without tags in the text, those that fit it."""
+    found = _HloAnchors(module, locator, lambda: None)
+    found.locate()
+    return found.equations()
+
+
 def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(i for path in around for i in paths.equations(path)))
 
@@ -129,6 +136,10 @@ class _HloAnchors:
             if (instruction := self._module.instruction(name)) is not None
             and not self._is_applied(instruction)
         }
+
+    def equations(self) -> dict[str, tuple[int, ...]]:
+        """The equations of all located instructions; guesses only where nothing is exact."""
+        return self._exact or {name: guess[0] for name, guess in self._guessed.items()}
 
     def _locate(self, instruction: Instruction) -> None:
         around = self._contexts.get(instruction.computation, {})

@@ -11,9 +11,12 @@ from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, to
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.analysis.passes.snapshots import Snapshots
+from jaxscope.analysis.passes.trail import Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
+from jaxscope.capture.program.passes import dumped_passes
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
@@ -26,7 +29,7 @@ RELEASED = "the compiled program was released; re-run the cell"
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Nothing here compiles. Texts are created when first requested and kept, in any thread.
+    Only `passes` compiles. Texts are created when first requested and kept, in any thread.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class Handles:
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
+        self._passes: Snapshots | None = None
+        self._trail: Trail | None = None
         self._released = False
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
@@ -87,6 +92,33 @@ class Handles:
                 except ValueError as error:
                     return Unavailable(str(error))
             return module
+
+    def passes(self) -> Snapshots | Unavailable:
+        """The program after each pass of XLA; the first call compiles it once more."""
+        with self._lock:
+            if self._passes is None:
+                if self._released:
+                    return Unavailable(RELEASED)
+                if self.lowered is None or self.compiled is None:
+                    return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
+                found = dumped_passes(self.lowered, self.compiled)
+                if isinstance(found, Unavailable):
+                    return found
+                self._passes = found
+            return self._passes
+
+    def trail(self) -> Trail:
+        """Each instruction through the passes; `passes` has given them.
+
+        Raises LookupError where their texts were not kept, and ValueError for a text that cannot be
+        read.
+        """
+        with self._lock:
+            if self._trail is None:
+                assert self._passes is not None
+                locator = self._locator(self._why(self._passes.raw(0), "lowered"))
+                self._trail = trail(self._passes, locator)
+            return self._trail
 
     def doubt(self) -> str:
         """The reason why some links of the compiled text are not exact; empty if all are.
