@@ -26,8 +26,8 @@ class CompilerPass:
     """Those of both whose text differs."""
 
 
-class ChangeKind(StrEnum):
-    """What a pass did to instructions."""
+class PassEffect(StrEnum):
+    """The effect of a pass on instructions."""
 
     REWRITTEN = "rewritten"
     """New instructions compute the value of removed ones."""
@@ -45,7 +45,7 @@ class ChangeKind(StrEnum):
 class InstructionChange:
     """Instructions before a pass, and those that take their place after it."""
 
-    kind: ChangeKind
+    kind: PassEffect
     before: tuple[str, ...]
     """Instructions as in HLO text, without metadata."""
     after: tuple[str, ...]

@@ -14,7 +14,7 @@ from jax import lax
 import jaxscope
 from jaxscope.analysis.passes.snapshots import plain
 from jaxscope.model import Unavailable
-from jaxscope.model.passes import ChangeKind, CompilerPass
+from jaxscope.model.passes import CompilerPass, PassEffect
 from jaxscope.results.passes import Passes
 from tests.magics.notebook import open_notebook
 
@@ -155,7 +155,7 @@ def test_a_fusion_is_followed_back_to_what_it_holds(passes: Passes) -> None:
     found = passes.follow(fusion[1]).data
     assert found.first
     kinds = {change.kind for step in found.steps for change in step.changes}
-    assert ChangeKind.MOVED in kinds
+    assert PassEffect.MOVED in kinds
 
 
 def test_all_formats_show_the_same(passes: Passes) -> None:

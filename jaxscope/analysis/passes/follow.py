@@ -11,10 +11,10 @@ from jaxscope.analysis.passes.snapshots import Snapshots, plain
 from jaxscope.analysis.passes.trail import Trail
 from jaxscope.analysis.passes.values import Values
 from jaxscope.model.passes import (
-    ChangeKind,
     FollowedInstructions,
     InstructionChange,
     PassChanges,
+    PassEffect,
 )
 
 _NAME = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = .*$", re.MULTILINE)
@@ -42,7 +42,7 @@ def follow_equations(
 
 
 def follow_instruction(snapshots: Snapshots, trail: Trail, name: str) -> FollowedInstructions:
-    """What an instruction comes from, and what becomes of it.
+    """One instruction in each pass: its origin and its replacements.
 
     The optimized program's one of that name, else that of the latest program that has one. Raises
     LookupError where none has.
@@ -99,7 +99,7 @@ def _followed(
     return FollowedInstructions(subject, first, tuple(steps), last, exact)
 
 
-_Change = tuple[ChangeKind, Collection[str], Collection[str], str]
+_Change = tuple[PassEffect, Collection[str], Collection[str], str]
 
 
 def _changes(changed: Difference, old: Collection[str], new: Collection[str]) -> list[_Change]:
@@ -108,9 +108,9 @@ def _changes(changed: Difference, old: Collection[str], new: Collection[str]) ->
     for rewrite in changed.rewrites:
         if set(rewrite.removed).isdisjoint(old) and set(rewrite.created).isdisjoint(new):
             continue
-        kind = ChangeKind.REWRITTEN if rewrite.removed else ChangeKind.CREATED
+        kind = PassEffect.REWRITTEN if rewrite.removed else PassEffect.CREATED
         if not rewrite.created:
-            kind = ChangeKind.MERGED
+            kind = PassEffect.MERGED
         found.append((kind, rewrite.removed, rewrite.created or (rewrite.value,), ""))
     moved: dict[str, tuple[set[str], set[str]]] = {}
     for name, sources in changed.moved.items():
@@ -119,11 +119,11 @@ def _changes(changed: Difference, old: Collection[str], new: Collection[str]) ->
             before, after = moved.setdefault(changed.holders.get(name, ""), (set(), set()))
             before |= set(mine or sources)
             after.add(name)
-    found += [(ChangeKind.MOVED, *sides, into) for into, sides in moved.items()]
+    found += [(PassEffect.MOVED, *sides, into) for into, sides in moved.items()]
     if gone := [name for name in changed.eliminated if name in old]:
-        found.append((ChangeKind.ELIMINATED, gone, (), ""))
+        found.append((PassEffect.ELIMINATED, gone, (), ""))
     if made := [name for name in changed.created if name in new]:
-        found.append((ChangeKind.CREATED, (), made, ""))
+        found.append((PassEffect.CREATED, (), made, ""))
     return found
 
 

@@ -30,7 +30,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a pass changed, by names of instructions."""
+    """The effects of a pass, by names of instructions."""
 
     moved: Mapping[str, tuple[str, ...]]
     """New instruction → earlier ones that compute the same."""

@@ -1,7 +1,7 @@
 """The instructions of a program through all passes, with the equations that they come from.
 
 Many passes write instructions without metadata. Such a one belongs to the equation of what it
-replaces, where that is one equation; otherwise nothing is said.
+replaces, where that is one equation; otherwise it has none.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import HloModule, Instruction, parse_module
-from jaxscope.analysis.links.anchors import tagged_equations
-from jaxscope.analysis.links.attribution import MADE_OF, MOVING, OWN_TAG, Equations
+from jaxscope.analysis.links.anchors import APPLYING, may_be_lent, tagged_equations
+from jaxscope.analysis.links.attribution import MADE_OF, MOVING, Equations
 from jaxscope.analysis.links.locator import Locator
 from jaxscope.analysis.passes.rewrites import Difference, Rewrite, difference
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.values import HOLDING, Values
 
-_INERT = HOLDING | {"constant"}
-_LENDING = frozenset({"transpose", "scan", "while", "cond"})
+INERT = HOLDING | {"constant"}
+"""Opcodes of instructions that belong to no equation of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ def trail(snapshots: Snapshots, locator: Locator) -> Trail:
     """
     before = Values(parse_module(snapshots.raw(0)))
     first = known = _tagged(before.module, locator)
+    own = first
     steps: list[TrailStep] = []
     settled: dict[str, tuple[int, ...]] = {}
     for compiler_pass in snapshots.passes:
@@ -59,8 +60,7 @@ def trail(snapshots: Snapshots, locator: Locator) -> Trail:
             name
             for name, equations in own.items()
             if (found := after.instruction(name)) is not None
-            and found.opcode in OWN_TAG
-            and all(locator.primitive(equation) in _LENDING for equation in equations)
+            and may_be_lent(found, equations, locator)
         }
         made = _Origins(before.module, after, changed, known).of_new(own.keys() - doubtful)
         shared = {
@@ -79,12 +79,31 @@ def trail(snapshots: Snapshots, locator: Locator) -> Trail:
         fresh = (name for name in known if name not in changed.kept)
         steps.append(TrailStep(changed, {name: known[name] for name in fresh}))
         before = values
+    applied = _applied(before.module, known)
+    settled |= {name: e for name, e in applied.items() if name not in own}
     return Trail(first, tuple(steps), settled)
+
+
+def _applied(module: HloModule, known: Equations) -> dict[str, tuple[int, ...]]:
+    """Instructions of computations that only one equation applies to elements, such as reducers."""
+    callers: dict[str, set[tuple[int, ...]]] = {}
+    for instruction in module.instructions():
+        for called in instruction.called:
+            applies = instruction.opcode in APPLYING
+            equations = known.get(instruction.name, ()) if applies else ()
+            callers.setdefault(called, set()).add(equations)
+    return {
+        instruction.name: equations
+        for computation in module.computations
+        if len(of := callers.get(computation.name, set())) == 1 and (equations := next(iter(of)))
+        for instruction in computation.instructions
+        if instruction.opcode not in INERT
+    }
 
 
 def _tagged(module: HloModule, locator: Locator) -> dict[str, tuple[int, ...]]:
     found = tagged_equations(module, locator)
-    inert = {i.name for i in module.instructions() if i.opcode in _INERT}
+    inert = {i.name for i in module.instructions() if i.opcode in INERT}
     return {name: equations for name, equations in found.items() if name not in inert}
 
 

@@ -9,10 +9,11 @@ import jax
 
 from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
+from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.passes.snapshots import Snapshots
-from jaxscope.analysis.passes.trail import Trail, trail
+from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
@@ -54,6 +55,7 @@ class Handles:
         self._candidates: Candidates | None = None
         self._passes: Snapshots | None = None
         self._trail: Trail | None = None
+        self._settled: Equations = {}
         self._released = False
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
@@ -120,6 +122,26 @@ class Handles:
                 self._trail = trail(self._passes, locator)
             return self._trail
 
+    def settle(self) -> float | Unavailable:
+        """Follow the passes to link what the flow of data only infers.
+
+        Returns the seconds of the compilation that it cost, 0 where every instruction has a link by
+        its tag, or the reason why nothing is settled.
+        """
+        with self._lock:
+            if self._is_exact():
+                return 0.0
+            found = self.passes()
+            if isinstance(found, Unavailable):
+                return found
+            try:
+                self._settled = self.trail().settled
+            except (LookupError, ValueError) as error:
+                return Unavailable(str(error).rstrip("."))
+            self._stages.pop(StageKind.OPTIMIZED_HLO, None)
+            self._modules.pop(StageKind.OPTIMIZED_HLO, None)
+            return found.seconds
+
     def doubt(self) -> str:
         """The reason why some links of the compiled text are not exact; empty if all are.
 
@@ -139,6 +161,15 @@ class Handles:
         with self._lock:
             self._released = True
             self.traced = self.lowered = self.compiled = None
+
+    def _is_exact(self) -> bool:
+        """Whether each instruction that makes a value has an exact link."""
+        module = self.module()
+        anchors = self.text(StageKind.OPTIMIZED_HLO).anchors
+        exact = {anchor.line for anchor in anchors if anchor.exact}
+        return isinstance(module, HloModule) and all(
+            i.line in exact for i in module.instructions() if i.opcode not in INERT
+        )
 
     def _make(self, kind: StageKind) -> Stage:
         match kind:
@@ -184,7 +215,8 @@ class Handles:
         locator = self._locator(why, trust_frames=not cached)
         received = self._received if compiled else lambda: None
         module = parse_module(raw)
-        anchors = hlo_anchors(module, locator, shown, received)
+        settled = self._settled if compiled else None
+        anchors = hlo_anchors(module, locator, shown, received, settled)
         if compiled and why and not anchors and real_instructions(module):
             self._unlinked = _NO_LINKS.format("it has no tags")
         return Stage(kind, text, None, anchors)

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from jaxscope import words
 from jaxscope.model.passes import (
-    ChangeKind,
     CompilerPass,
     FollowedInstructions,
     InstructionChange,
+    PassEffect,
 )
 from jaxscope.view.base.document import SEPARATOR, Chapter, Part
 from jaxscope.view.base.table import Table
@@ -66,9 +66,9 @@ def followed(data: FollowedInstructions) -> Chapter:
 
 def _change(change: InstructionChange) -> list[str]:
     what = change.kind.value
-    if change.kind is ChangeKind.MOVED and change.into:
+    if change.kind is PassEffect.MOVED and change.into:
         what = f"moved into %{change.into}"
-    signs = ("-", "=") if change.kind is ChangeKind.MERGED else ("-", "+")
+    signs = ("-", "=") if change.kind is PassEffect.MERGED else ("-", "+")
     sides = zip(signs, (change.before, change.after), strict=True)
     return [what, *(f"  {sign} {line}" for sign, lines in sides for line in lines)]
 
