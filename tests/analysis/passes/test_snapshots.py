@@ -71,6 +71,10 @@ def test_json_in_any_order_is_the_same_program() -> None:
     assert read(files, last.replace('"a":1,"b":2', '"b":2,"a":1')).passes
 
 
+def test_a_number_flushed_to_zero_is_the_same_program() -> None:
+    assert read(compiled=LAST.replace("{.3,", "{1.4013e-45,")).passes
+
+
 @pytest.mark.parametrize(
     ("files", "compiled", "why"),
     [
