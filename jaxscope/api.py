@@ -89,6 +89,7 @@ def options(
     traced: tuple[str, ...] = (),
     donate: tuple[str, ...] = (),
     recompile: bool | None = None,
+    exact: bool | None = None,
     isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
@@ -98,7 +99,8 @@ def options(
     runs: None repeats for at most half a second, 0 compiles only, N runs exactly N times.
     device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters. recompile: False does
     not compile a function that has run before again, so that the links of its lines are
-    approximate.
+    approximate. exact: True compiles once more to follow the passes of XLA, and so to settle links
+    that are otherwise inferred.
 
     For `profile`: isolate_lines also profiles the program with optimization barriers between its
     lines, which costs one more compilation; all_events also profiles a call with so many
@@ -118,6 +120,7 @@ def options(
         "traced": traced,
         "donate": donate,
         "recompile": recompile,
+        "exact": exact,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}

@@ -34,13 +34,16 @@ READERS = {
 _FIRST, _SECOND, _THIRD = 5, 6, 7
 
 
-def measure(*names: str) -> dict[str, Any]:
-    """Instructions by verdict, and what is wrong or not linked, by primitive."""
+def measure(*names: str, exact: bool = False) -> dict[str, Any]:
+    """Instructions by verdict, and what is wrong or not linked, by primitive.
+
+    `exact` follows the passes of XLA, as `--exact` does.
+    """
     counts: collections.Counter[str] = collections.Counter()
     problems: dict[str, dict[str, int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names or PRIMITIVES:
-            found = primitive(PRIMITIVES[name], Path(folder))
+            found = primitive(PRIMITIVES[name], Path(folder), exact=exact)
             counts += found
             bad = {verdict: n for verdict, n in found.items() if not verdict.startswith("right")}
             if bad:
@@ -60,7 +63,7 @@ def measure(*names: str) -> dict[str, Any]:
     }
 
 
-def primitive(expression: str, folder: Path) -> collections.Counter[str]:
+def primitive(expression: str, folder: Path, *, exact: bool = False) -> collections.Counter[str]:
     """The verdicts of the instructions of one primitive, with each reader."""
     x, w = (jax.random.uniform(jax.random.key(seed), (16, 16)) for seed in (1, 2))
     alone = _compiled(folder, [f"return {expression}"], "a, w")
@@ -72,6 +75,8 @@ def primitive(expression: str, folder: Path) -> collections.Counter[str]:
     for reader, returned, opcodes in READERS.values():
         lines = ["a = jnp.sin(x)", f"b = {expression}", f"c = {reader}", f"return {returned}"]
         linked = link(_compiled(folder, lines, "x, w"), (x, w))
+        if exact:
+            linked.handles.settle()
         others = dict.fromkeys(opcodes, _THIRD) | {"sine": _FIRST}
         found += verdicts(linked, lambda opcode, others=others: _truth(opcode, others, own))
     return found
@@ -126,4 +131,5 @@ def _compiled(folder: Path, lines: list[str], parameters: str) -> Any:
 
 
 if __name__ == "__main__":
-    json.dump(measure(*sys.argv[1:]), sys.stdout, indent=1)
+    chosen = [name for name in sys.argv[1:] if name != "--exact"]
+    json.dump(measure(*chosen, exact="--exact" in sys.argv), sys.stdout, indent=1)

@@ -12,7 +12,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax
+from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
@@ -80,10 +80,16 @@ class Profiling(Family):
             settings = Settings(
                 device=self.scope.device or None,
                 recompile=not given.no_recompile,
+                exact=given.exact,
                 profile=plan,
             )
             ran = self.run_call(rest, settings, "jaxprof", key)
         else:
+            if given.exact:
+                raise usage_error(
+                    "--exact follows the program of one call: write %jaxprof --exact f(x), or "
+                    "%%jaxjit --profile --exact for a cell."
+                )
             key = self.scope.session.cell_key(cell)
             ran = self._cell(f"%%jaxprof {line}".rstrip(), cell, plan, given.report)
         view = given.view or self.scope.view

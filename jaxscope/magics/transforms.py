@@ -116,6 +116,7 @@ class Transforms(Family):
                 self.scope.runs if given.runs is None else given.runs,
                 x64=given.x64,
                 recompile=not given.no_recompile,
+                exact=given.exact,
                 only=given.only,
                 profile=transforms.plan(given),
                 composition=composition,

@@ -27,7 +27,7 @@ _PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitc
 # Instructions whose line represents the computation inside.
 HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
 # Instructions that apply the computation that they call to elements.
-_APPLYING = frozenset({
+APPLYING = frozenset({
     "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
     "reduce-scatter",
 })  # fmt: skip
@@ -76,12 +76,27 @@ def hlo_anchors(
     locator: Locator,
     shown: Mapping[int, int],
     received: Callable[[], HloModule | None] = lambda: None,
+    settled: Mapping[str, tuple[int, ...]] | None = None,
 ) -> tuple[Anchor, ...]:
     """Anchors of an HLO text; `shown` maps the module's line numbers to those of the text.
 
     `received` gives the program before XLA's passes; it is called only where it settles something.
+    `settled` are equations of instructions without a reliable tag, followed through the passes.
     """
-    return _HloAnchors(module, locator, received).collect(shown)
+    return _HloAnchors(module, locator, received).collect(shown, settled or {})
+
+
+def tagged_equations(module: HloModule, locator: Locator) -> dict[str, tuple[int, ...]]:
+    """By instruction: the equations of its tags; without tags in the text, those that fit it."""
+    found = _HloAnchors(module, locator, lambda: None)
+    found.locate()
+    return found.equations()
+
+
+def may_be_lent(instruction: Instruction, equations: Iterable[int], locator: Locator) -> bool:
+    """Whether a tag with these equations may be that of something that XLA merged into it."""
+    primitives = map(locator.primitive, equations)
+    return instruction.opcode in OWN_TAG and all(name in _LENDING for name in primitives)
 
 
 def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
@@ -102,15 +117,30 @@ class _HloAnchors:
         # The instructions that run a computation.
         self._callers: dict[str, list[Instruction]] = {}
         self._held: dict[str, tuple[int, ...]] = {}
+        self._settled: set[str] = set()
 
-    def collect(self, shown: Mapping[int, int]) -> tuple[Anchor, ...]:
+    def collect(
+        self, shown: Mapping[int, int], settled: Mapping[str, tuple[int, ...]]
+    ) -> tuple[Anchor, ...]:
         reached = self.locate()
+        if self._exact:
+            self._settle(settled)
         # Without any tag, nothing says where in the program an instruction is.
         if self._exact:
             self._attribute(reached)
         made = (self._anchor(i, shown.get(i.line)) for i in self._module.instructions())
         anchors = [anchor for anchor in made if anchor is not None]
         return tuple(sorted(anchors, key=lambda anchor: anchor.line))
+
+    def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
+        for name, equations in settled.items():
+            instruction = self._module.instruction(name)
+            if instruction is None or instruction.opcode in _PLAIN:
+                continue
+            if name not in self._exact or self._is_doubtful(instruction):
+                self._exact[name] = equations
+                self._settled.add(name)
+                self._guessed.pop(name, None)
 
     def locate(self) -> list[Instruction]:
         """Find the tags of all instructions, which are returned, callers first."""
@@ -130,6 +160,10 @@ class _HloAnchors:
             if (instruction := self._module.instruction(name)) is not None
             and not self._is_applied(instruction)
         }
+
+    def equations(self) -> dict[str, tuple[int, ...]]:
+        """The equations of all located instructions; guesses only where nothing is exact."""
+        return self._exact or {name: guess[0] for name, guess in self._guessed.items()}
 
     def _locate(self, instruction: Instruction) -> None:
         around = self._contexts.get(instruction.computation, {})
@@ -156,7 +190,7 @@ class _HloAnchors:
     def _is_applied(self, instruction: Instruction) -> bool:
         """Whether it is in a computation that another applies to elements, such as a reducer."""
         callers = self._callers.get(instruction.computation, ())
-        return bool(callers) and all(caller.opcode in _APPLYING for caller in callers)
+        return bool(callers) and all(caller.opcode in APPLYING for caller in callers)
 
     def _attribute(self, instructions: Sequence[Instruction]) -> None:
         """Give untagged instructions the equations that the flow of data leaves, as a guess."""
@@ -169,7 +203,7 @@ class _HloAnchors:
             and i.opcode not in DISSOLVED
         ]
         tagged = self.tagged()
-        doubtful = [i for i in instructions if i.opcode in OWN_TAG and self._is_of_another(i)]
+        doubtful = [i for i in instructions if self._is_doubtful(i)]
         if not missing and not doubtful:
             return
         costly = [i for i in missing if i.opcode in MADE_OF]
@@ -202,10 +236,13 @@ class _HloAnchors:
     def _guess_of(self, instruction: Instruction) -> tuple[int, ...]:
         return self._guessed.get(instruction.name, ((), ""))[0]
 
-    def _is_of_another(self, instruction: Instruction) -> bool:
+    def _is_doubtful(self, instruction: Instruction) -> bool:
+        """Whether its tag may be that of another equation."""
         own = self._exact.get(instruction.name)
-        return own is not None and all(
-            self._locator.primitive(equation) in _LENDING for equation in own
+        return (
+            own is not None
+            and instruction.name not in self._settled
+            and may_be_lent(instruction, own, self._locator)
         )
 
     def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:

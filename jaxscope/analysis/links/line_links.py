@@ -43,6 +43,13 @@ def source_lines(program: Program, stage: Stage, line: int, source: int = 0) -> 
     return Link(tuple(sorted(lines)), anchor.exact, anchor.why)
 
 
+def equations_of_line(
+    equations: tuple[Equation, ...], line: int, source: int = 0
+) -> tuple[int, ...]:
+    """Ids of the equations with a frame on that line of the source."""
+    return _source_index(_Same(equations)).equations.get((source, line), ())
+
+
 def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
     """The lines of one stage that have the same equations as a line of another.
 

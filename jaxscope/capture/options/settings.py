@@ -40,6 +40,8 @@ class Settings:
     """Function form: compile the calls to these functions only."""
     recompile: bool = True
     """Compile a function that has run before once more, with tags, to link its lines."""
+    exact: bool = False
+    """Follow the passes of XLA, with one more compilation, to settle inferred links."""
     profile: ProfilePlan | None = None
     """The calls to profile; None: no profile."""
     composition: Composition = JIT

@@ -9,11 +9,15 @@ import jax
 
 from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
+from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.analysis.passes.snapshots import Snapshots
+from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
+from jaxscope.capture.program.passes import dumped_passes
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
@@ -26,7 +30,7 @@ RELEASED = "the compiled program was released; re-run the cell"
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Nothing here compiles. Texts are created when first requested and kept, in any thread.
+    Only `passes` compiles. Texts are created when first requested and kept, in any thread.
     """
 
     def __init__(
@@ -49,6 +53,9 @@ class Handles:
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
+        self._passes: Snapshots | None = None
+        self._trail: Trail | None = None
+        self._settled: Equations = {}
         self._released = False
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
@@ -88,6 +95,53 @@ class Handles:
                     return Unavailable(str(error))
             return module
 
+    def passes(self) -> Snapshots | Unavailable:
+        """The program after each pass of XLA; the first call compiles it once more."""
+        with self._lock:
+            if self._passes is None:
+                if self._released:
+                    return Unavailable(RELEASED)
+                if self.lowered is None or self.compiled is None:
+                    return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
+                found = dumped_passes(self.lowered, self.compiled)
+                if isinstance(found, Unavailable):
+                    return found
+                self._passes = found
+            return self._passes
+
+    def trail(self) -> Trail:
+        """Each instruction through the passes; `passes` has given them.
+
+        Raises LookupError where their texts were not kept, and ValueError for a text that cannot be
+        read.
+        """
+        with self._lock:
+            if self._trail is None:
+                assert self._passes is not None
+                locator = self._locator(self._why(self._passes.raw(0), "lowered"))
+                self._trail = trail(self._passes, locator)
+            return self._trail
+
+    def settle(self) -> float | Unavailable:
+        """Follow the passes to link what the flow of data only infers.
+
+        Returns the seconds of the compilation that it cost, 0 where every instruction has a link by
+        its tag, or the reason why nothing is settled.
+        """
+        with self._lock:
+            if self._is_exact():
+                return 0.0
+            found = self.passes()
+            if isinstance(found, Unavailable):
+                return found
+            try:
+                self._settled = self.trail().settled
+            except (LookupError, ValueError) as error:
+                return Unavailable(str(error).rstrip("."))
+            self._stages.pop(StageKind.OPTIMIZED_HLO, None)
+            self._modules.pop(StageKind.OPTIMIZED_HLO, None)
+            return found.seconds
+
     def doubt(self) -> str:
         """The reason why some links of the compiled text are not exact; empty if all are.
 
@@ -107,6 +161,15 @@ class Handles:
         with self._lock:
             self._released = True
             self.traced = self.lowered = self.compiled = None
+
+    def _is_exact(self) -> bool:
+        """Whether each instruction that makes a value has an exact link."""
+        module = self.module()
+        anchors = self.text(StageKind.OPTIMIZED_HLO).anchors
+        exact = {anchor.line for anchor in anchors if anchor.exact}
+        return isinstance(module, HloModule) and all(
+            i.line in exact for i in module.instructions() if i.opcode not in INERT
+        )
 
     def _make(self, kind: StageKind) -> Stage:
         match kind:
@@ -152,7 +215,8 @@ class Handles:
         locator = self._locator(why, trust_frames=not cached)
         received = self._received if compiled else lambda: None
         module = parse_module(raw)
-        anchors = hlo_anchors(module, locator, shown, received)
+        settled = self._settled if compiled else None
+        anchors = hlo_anchors(module, locator, shown, received, settled)
         if compiled and why and not anchors and real_instructions(module):
             self._unlinked = _NO_LINKS.format("it has no tags")
         return Stage(kind, text, None, anchors)

@@ -66,6 +66,10 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     if again is not None:
         finished = replace(finished, captured=again[0])
     handles = finished.captured.handles
+    settled = None
+    if given.settings.exact:
+        given.context.say("compiling again")
+        settled = handles.settle()
     program = _program(finished, facts, given.sources)
     program = judged(
         _profiled(program, finished, given.sources),
@@ -76,6 +80,10 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     notes = _notes(finished.captured, facts)
     if again is not None and again[1]:
         notes.insert(0, f"compiled again to link lines: {words.seconds(again[1])}")
+    if isinstance(settled, Unavailable):
+        notes.append(f"The passes of XLA could not be followed: {settled.reason}.")
+    elif settled:
+        notes.append(f"compiled again to follow the passes of XLA: {words.seconds(settled)}")
     return Described(program, handles, tuple(notes))
 
 

@@ -71,10 +71,12 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
 
 
 def add_profile(parser: Parser) -> None:
-    """Add the options of a profile; each of them but `--no-recompile` requests one."""
+    """Add the options of a profile; those of links apart, each requests one."""
     add = parser.add_argument
     text = "Do not compile a function that has run before again to link its lines."
     add("--no-recompile", action="store_true", help=text)
+    text = "Follow the passes of XLA to settle inferred links: one more compilation."
+    add("--exact", action="store_true", help=text)
     text = "Also profile with optimization barriers between lines: one more compilation."
     add("--isolate-lines", action="store_true", help=text)
     text = "Also profile a call with so many instructions that it takes long."

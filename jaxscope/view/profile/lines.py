@@ -28,7 +28,7 @@ def flops_words(row: LineFigures) -> str:
     if row.flops_bracket is not None and row.flops_bracket.wide:
         return " … ".join(map(words.short, row.flops_bracket))
     known = row.flops_bracket is not None and row.flops_bracket.low == row.flops_bracket.high
-    mark = "" if known or row.exact else "≥" if row.at_least else "≈"
+    mark = "" if known else "≥" if row.at_least else "" if row.exact else "≈"
     return f"{mark}{words.short(row.flops)}"
 
 
