@@ -130,7 +130,7 @@ def by_implementation(record: ComparisonRecord, folds: bool = False) -> Table:
         made.append((contender(record, row), Cell(time, hover=time.hover), cell))
     off = frozenset(number for number, row in enumerate(rows) if not row.measured)
     details = tuple(_details(record, [row], ()) for row in rows) if folds else ()
-    return Table(heads, tuple(made), right=(1, 2), muted=off, css="answer", folds=details)
+    return Table(heads, tuple(made), right=(1, 2), muted=off, css="answer single", folds=details)
 
 
 def _brief(record: ComparisonRecord, row: ComparisonRow | None) -> Cell:
