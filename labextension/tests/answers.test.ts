@@ -33,7 +33,7 @@ function model(answer: Partial<StageAnswerJson>, equations: EquationJson[] = [])
     kind: "jaxpr" as const,
     text: "let",
     unavailable: null,
-    anchors: [{ line: 1, equations: [0], exact: true, why: "" }],
+    anchors: [{ line: 1, equations: [0], exact: true, why: "", among: [] }],
   };
   const host: Host = { name: "lab", fetchStage: async () => ({ stage, ...answer }) };
   const payload = { schema: 1, version: "", id: "an id", summary: "", data: "" };

@@ -142,7 +142,7 @@ function report(): ReportModel {
       kind: "hlo" as const,
       text: "a\nb\n",
       unavailable: null,
-      anchors: [{ line: 2, equations: [20], exact: true, why: "" }],
+      anchors: [{ line: 2, equations: [20], exact: true, why: "", among: [] }],
     },
   ];
   const source = { name: "c", text: "x\ny\n" };

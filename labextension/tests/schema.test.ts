@@ -46,6 +46,7 @@ test("a value of a wrong type becomes the default", () => {
     equations: [1],
     exact: true,
     why: "",
+    among: [],
   });
 });
 
