@@ -20,7 +20,7 @@ class CompileGroup:
     """`In [3]:4`, `train.py:12`, a function's name, `In [3]`."""
     compiles: tuple[Compile, ...]
     recompiles: int = 0
-    """How many of them are recompilations."""
+    """The number of recompilations among them."""
 
     @property
     def count(self) -> int:

@@ -36,7 +36,7 @@ def chapter(record: Record) -> Chapter | None:
 
 
 def _eager(record: Record, found: CellProfile) -> Iterator[str]:
-    """How to profile compiled code, where the cell ran none: a magic does not jit by itself."""
+    """A pointer to the profiles of compiled code, where the cell ran none."""
     if found.eager and not record.programs:
         yield (
             f"The cell ran eagerly: {words.count(found.eager, 'operation')} outside any jit. "
