@@ -247,6 +247,8 @@ def test_the_panel_lists_compiles_and_leads_to_their_lines(lab: Server, visit: V
     expect(panel.locator(".jxs-compiles-total")).to_have_text(
         re.compile(r"^\d+ compiles · \d+ recompiles · [\d.]+ m?s( · \d+ eager .*)?$")
     )
+    expect(panel.locator(".jxs-strip-words")).to_contain_text("of it compiling")
+    expect(panel.locator(".jxs-compile-section").first).to_have_text("Recompiled functions")
     expect(badge(page, 33)).to_contain_text("recompiles")
     panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit").click()
     expect(cell(page, 2)).to_have_class(re.compile("jp-mod-active"))

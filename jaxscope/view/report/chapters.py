@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxscope import words
-from jaxscope.model import Compile, Memory, Program, Record, Timing
+from jaxscope.model import Compile, CompileKind, Memory, Program, Record, Timing
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.bars import shares
@@ -121,8 +121,12 @@ def findings(record: Record) -> Part:
 def compiles(record: Record, most: int = 1000) -> Chapter:
     """Every compilation, with its cause and fix."""
     lead = () if record.compiles else ("Nothing was compiled in this run: 0 compiles.",)
-    parts = [Part("", tables.compiles(record.compiles, record))]
-    parts += map(_compile, record.compiles[:most])
+    functions = tuple([c for c in record.compiles if c.kind is not CompileKind.EAGER])
+    if operations := [c for c in record.compiles if c.kind is CompileKind.EAGER]:
+        count = words.count(len(operations), "small compilation")
+        lead = (f"Eager operations: {count}, {words.seconds(sum(c.total_s for c in operations))}.",)
+    parts = [Part("", tables.compiles(functions, record))] if functions or not lead else []
+    parts += map(_compile, functions[:most])
     return Chapter("compiles", "Compilations", lead, tuple(parts))
 
 
