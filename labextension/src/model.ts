@@ -62,6 +62,7 @@ export class ReportModel {
     readonly data: ReportDataJson,
     readonly host: Host,
   ) {
+    this.source = data.opens ?? 0;
     const stop = host.onReturn?.(() => this.tryAgain());
     if (stop) this.ends.push(stop);
   }

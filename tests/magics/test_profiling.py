@@ -14,6 +14,7 @@ import jaxscope
 from jaxscope.model import FindingKind, Form, Unavailable
 from jaxscope.model.profile import CellProfile, Profile
 from jaxscope.results.report_plots import figure_kinds
+from jaxscope.view.bundle.figures import hottest_source
 
 SETUP = """
 import jax, jax.numpy as jnp
@@ -291,6 +292,9 @@ def test_a_function_of_another_cell_has_its_own_lines_and_not_its_callers(shell:
         texts = {record.sources[row.place.source].text for row in program.profile.lines}
         assert len(texts) == 1
         assert "def layer" in texts.pop()
+        # The viewer opens there, not on the call.
+        opened = hottest_source(program, len(record.sources), record.profile)
+        assert "def layer" in record.sources[opened].text
 
 
 def test_compiling_in_a_function_of_another_cell_is_no_time_of_a_line_of_this_one(

@@ -38,6 +38,20 @@ _LAYOUT = re.compile(r"\{[^{}]*\}|/\*.*?\*/")
 _LONGEST_SHAPE = 120
 
 
+def hottest_source(program: Program, sources: int, cell: CellProfile | None = None) -> int:
+    """The source with the line that takes longest; the first where nothing was profiled.
+
+    A line of a profiled cell has the time of all that it calls: then a called source comes first.
+    """
+    longest = [
+        max((row.share for row in line_shares(program, source).values()), default=0.0)
+        for source in range(sources)
+    ]
+    if cell is not None and any(longest[1:]):
+        longest[0] = 0.0
+    return max(range(sources), key=longest.__getitem__, default=0)
+
+
 def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> list[Json]:
     """For each of the record's sources: line → equations, instructions, FLOPs, time.
 

@@ -230,7 +230,11 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
     for tab in found["tabs"]:
         if kinds := made.figure_kinds.get(tab["key"]):
             tab["figures"] = list(kinds)
-    if not record.programs:
+    if record.programs:
+        program = record.programs[0]
+        hottest = figures.hottest_source(program, len(record.sources), record.profile)
+        found |= {"opens": hottest} if hottest else {}
+    else:
         found["nothing"] = no_program(record)
         if record.profile is not None:
             found["lines"] = figures.of_cell(record.profile)

@@ -48,6 +48,8 @@ class ReportDataJson(TypedDict):
     """The reason why there is no program, in whole sentences."""
     lines: NotRequired[dict[str, LineTimeJson]]
     """Without a program: the times of the lines of the first source, by line."""
+    opens: NotRequired[int]
+    """The source that is shown first, where it is not the first one."""
 
 
 class TabJson(TypedDict):

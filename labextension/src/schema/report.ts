@@ -624,6 +624,8 @@ export interface ReportDataJson {
   nothing?: string;
   /** Without a program: the times of the lines of the first source, by line. */
   lines?: Record<string, LineTimeJson>;
+  /** The source that is shown first, where it is not the first one. */
+  opens?: number;
 }
 
 export function readReportData(value: unknown): ReportDataJson | undefined {
@@ -642,6 +644,8 @@ export function readReportData(value: unknown): ReportDataJson | undefined {
   if (nothing !== undefined) read.nothing = nothing;
   const lines = map(json.lines, readLineTime);
   if (lines !== undefined) read.lines = lines;
+  const opens = number(json.opens);
+  if (opens !== undefined) read.opens = opens;
   return read;
 }
 
