@@ -164,9 +164,9 @@ def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: S
     (lab.files / "stranger.jaxscope.json").write_text('{"a": 1}', "utf-8")
     page = visit(lab, lab.address(whole.name))
     document = page.locator(".jp-MimeDocument .jxs-root")
+    expect(document).to_contain_text("This file has no tables or figures")
     pane(document, "source").locator(".cm-line").filter(has_text="jnp.sin").click()
     expect(pane(document, "optimized_hlo").locator(".cm-line.jxs-hot").first).to_be_visible()
-    expect(document).to_contain_text("This file has no tables or figures")
     for name, words in (
         ("cut.jaxscope.json", "truncated or damaged: it is not complete JSON"),
         ("stranger.jaxscope.json", "This JSON is not a jaxscope report."),

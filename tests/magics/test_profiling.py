@@ -139,7 +139,7 @@ def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) 
     assert len(report.plot("timeline").data) > 0
     with pytest.raises(LookupError, match="the call stacks of this program are unknown"):
         report.plot()
-    assert figure_kinds(report.programs, traced=True) == {"lines": ("timeline",)}
+    assert figure_kinds(report.programs, traced=True) == {"profile": ("timeline",)}
 
 
 NAMED_LIKE_OPERATIONS = """%%jaxprof
@@ -406,7 +406,7 @@ def test_a_lambda_of_the_call_is_its_source(shell: Any, capsys: Any) -> None:
     assert "could not" not in capsys.readouterr().out
     (source,) = jaxscope.last().record.sources
     assert source.text == "(lambda a: jnp.tanh(a @ w) @ w)(x)"
-    assert "Source: the call" in jaxscope.last().to_text()
+    assert "the call: time of each line" in jaxscope.last().to_text()
 
 
 def test_the_value_of_the_cell_is_its_out(shell: Any) -> None:

@@ -89,7 +89,8 @@ def check_run(case: Case, expected: Expectation, ours: Session, run: int) -> Ite
             yield f"{step.error_type} instead of {expected.type}: {step.error}"
         if not re.search(expected.text, step.error, re.IGNORECASE):
             yield f"the error does not match {expected.text!r}: {step.error}"
-        if case.line is not None and not re.search(rf"\bline {case.line}\b", step.error, re.I):
+        named = re.search(rf"\bline {case.line}\b", step.error, re.I) or case.line in step.lines
+        if case.line is not None and not named:
             yield f"the error does not name line {case.line}: {step.error}"
     if expected.outcome is Outcome.FAILS:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import traceback
 import unittest.mock
 import warnings
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ class Step:
     error: str = ""
     """The exception's type, text and notes; empty if there was none."""
     error_type: str = ""
+    lines: tuple[int | None, ...] = ()
+    """Lines of the cell in the error's traceback."""
     changed: tuple[str, ...] = ()
     """Names that this step bound, deleted or bound to another object."""
     compiles: tuple[str, ...] = ()
@@ -143,7 +146,7 @@ def run(
     before = dict(shell.user_ns)
     heard = len(compiles.heard)
     stdout = io.StringIO()
-    out, error, kind = None, "", ""
+    out, error, kind, lines = None, "", "", ()
     shell.display_pub.outputs.clear()
     if source.strip():
         # Both runs carry the id of one notebook cell, as they do in a kernel.
@@ -157,6 +160,8 @@ def run(
         if exception is not None:
             kind = type(exception).__name__
             error = "\n".join([f"{kind}: {exception}", *getattr(exception, "__notes__", ())])
+            frames = traceback.extract_tb(exception.__traceback__)
+            lines = tuple(one.lineno for one in frames if one.name == "<module>")
     compiled = tuple(compiles.heard[heard:])
     hidden = {n for n in shell.user_ns_hidden if n != "__annotations__"}
     names = freezer.snapshot(hidden)
@@ -175,6 +180,7 @@ def run(
         stdout=stdout.getvalue(),
         error=error,
         error_type=kind,
+        lines=lines,
         changed=changed,
         compiles=compiled,
         shown=shown,
