@@ -299,7 +299,7 @@ def test_eager_operations_are_counted_apart_and_are_no_recompiles() -> None:
     assert len(log.compiles) >= 3
     assert {compile.kind for compile in log.compiles} == {CompileKind.EAGER}
     assert (log.storms, log.recompiles) == ((), ())
-    assert log.summary().startswith(f"{len(log)} eager operations, ")
+    assert f"{len(log)} eager operations, " in log.summary()
 
 
 def test_the_slowest_and_the_rest() -> None:
