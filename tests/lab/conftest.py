@@ -105,6 +105,8 @@ def picture() -> Callable[..., None]:
 
     def keep(page: Page, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        # Playwright scrolls a text to a click; a person does not.
+        page.evaluate("document.querySelectorAll('.cm-scroller').forEach(n => n.scrollLeft = 0)")
         page.screenshot(path=folder / f"{name}.png")
 
     return keep

@@ -141,8 +141,9 @@ _CONTAINERS = (dict, list, set, collections.deque, types.CellType)
 def _referrers(items: list[Any], known: set[int]) -> dict[int, list[Any]]:
     """By identity: the objects that refer to each item. One pass over all objects of Python."""
     found: dict[int, list[Any]] = {id(item): [] for item in items}
-    for one in gc.get_referrers(*items) if items else ():
-        if id(one) in known or one is items or isinstance(one, types.FrameType):
+    given = tuple(items)  # Python 3.13 reports the tuple of its arguments
+    for one in gc.get_referrers(*given) if given else ():
+        if id(one) in known or one is items or one is given or isinstance(one, types.FrameType):
             continue
         for below in {id(below) for below in gc.get_referents(one)} & found.keys():
             found[below].append(one)
