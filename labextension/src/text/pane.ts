@@ -89,6 +89,11 @@ export class TextPane {
     this.element.append(body, this.spoken);
     this.element.addEventListener("mouseleave", () => this.mouse.left());
     this.message.hidden = true;
+    requestAnimationFrame(() => {
+      // marimo shows a widget in a shadow root, which needs the editor's own styles.
+      const root = this.element.getRootNode();
+      if (root instanceof ShadowRoot) this.view.setRoot(root);
+    });
   }
 
   // The text.

@@ -376,6 +376,14 @@ def test_the_source_has_most_of_its_pane(viewer: Viewer, width: int) -> None:
     assert gutter["width"] <= 0.4 * whole["width"]
 
 
+def test_a_widget_in_a_shadow_root_has_the_styles_of_the_editor(viewer: Viewer) -> None:
+    """As marimo shows it."""
+    page = viewer.widget(load(), shadow=True)
+    line = row(page, "source", 3)
+    expect(line).to_have_css("white-space", "pre")
+    expect(pane(page, "source").locator(".cm-gutters").first).to_be_visible()
+
+
 def test_what_can_be_pressed_is_large_enough(viewer: Viewer) -> None:
     page = viewer.page(load())
     expect(row(page, "source", 3)).to_be_visible()

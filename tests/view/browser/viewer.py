@@ -41,14 +41,16 @@ class Viewer:
         cap: int | None = None,
         width: int = 940,
         around: str = "",
+        shadow: bool = False,
         **options: Any,
     ) -> Page:
-        """Widgets below each other, as in outputs of a notebook."""
+        """Widgets below each other, as in outputs of a notebook, or each in a shadow root."""
         payloads = [payload(record, "the id", cap=cap) for record in records]
         answers = [
             [_packed({"stage": m.to_json(stage)}) for stage in program.stages]
             for program in records[0].programs
         ]
+        data = {"payloads": payloads, "answers": answers, "kernel": kernel, "shadow": shadow}
         script, style = built("widget.js"), built("widget.css")
         assert script is not None
         html = (
@@ -58,7 +60,7 @@ class Viewer:
             + "<div class=output></div>" * len(records)
             + f'<script type="text/plain" id="viewer">{inline_script(script)}</script>'
             + f'<script type="application/json" id="data">'
-            f"{inline_json({'payloads': payloads, 'answers': answers, 'kernel': kernel})}</script>"
+            f"{inline_json(data)}</script>"
             f"<script type=module>{_HARNESS}</script>"
         )
         return self.open(html, **options)
@@ -158,7 +160,8 @@ _AT_REST = """async (node) => {
 
 # A model as anywidget gives it. The kernel's answers come as one gzipped buffer each.
 _HARNESS = """
-const { payloads, answers, kernel } = JSON.parse(document.getElementById("data").textContent);
+const data = document.getElementById("data").textContent;
+const { payloads, answers, kernel, shadow } = JSON.parse(data);
 const KINDS = ["jaxpr", "stablehlo", "hlo", "optimized_hlo"];
 const code = document.getElementById("viewer").textContent;
 const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -190,6 +193,9 @@ window.ends = [...document.querySelectorAll(".output")].map((el, i) => {
       setTimeout(() => call("msg:custom", { request, ok: true }, [new DataView(bytes.buffer)]));
     },
   };
-  return widget.render({ model, el });
+  if (!shadow) return widget.render({ model, el });
+  const root = el.attachShadow({ mode: "open" });
+  root.append(document.querySelector("style").cloneNode(true), document.createElement("div"));
+  return widget.render({ model, el: root.lastChild });
 });
 """
