@@ -59,7 +59,7 @@ def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
     if hot := hottest_of_cell(found):
         parts.append(hot)
     if found.wall_s:
-        parts.append(f"{words.percent(found.covered_s / found.wall_s)} inside instructions")
+        parts.append(f"{words.percent(found.covered_s / found.wall_s)} in instructions")
     parts.append(words.count(found.runs, "program run"))
     if found.compile_s:
         count = words.count(len(record.compiles), "compile")

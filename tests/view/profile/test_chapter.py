@@ -323,7 +323,7 @@ def test_a_profiled_cell_shows_its_lines_and_no_second_source(golden: Record) ->
     assert chapter is not None
     assert chapter.lead[0].startswith("Python spent 150 ms of 200 ms on line 4 (75 %): `")
     words = text(record, 120)
-    assert "ran once in 200 ms · 75 % on line 4 · 15 % inside instructions" in words
+    assert "ran once in 200 ms · 75 % on line 4 · 15 % in instructions" in words
     assert "7 program runs, 4 eager operations (20 ms)" in words
     assert "3 runs" in words
     assert words.count("h = jnp.tanh") == 1
