@@ -79,7 +79,11 @@ def _plan(original: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def profiled() -> jaxscope.Report:
-    return jaxscope.profile(products, square(0, 400), square(1, 400))
+    for _ in range(5):
+        report = jaxscope.profile(products, square(0, 400), square(1, 400))
+        if not of(report).unreliable:
+            return report
+    pytest.skip("the machine was too busy")
 
 
 def test_every_event_joins_an_instruction_of_the_program(profiled: jaxscope.Report) -> None:
