@@ -9,13 +9,12 @@ from jaxscope import words
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
-    defining_lines,
     differentiates,
     phase_of,
     stage_of,
     total_flops,
 )
-from jaxscope.analysis.links.line_links import all_stage_lines, line_equations
+from jaxscope.analysis.links.line_links import line_equations
 from jaxscope.model import Phase, Program, Record, Stage, StageKind
 from jaxscope.view.base.document import Room, with_gaps
 from jaxscope.view.base.html import NOTHING, Html, escape, join, prose, python, tag
@@ -23,51 +22,7 @@ from jaxscope.view.base.static import details
 from jaxscope.view.base.visible import split_lines
 from jaxscope.view.profile.lines import flops_words
 from jaxscope.view.report.fitting_lines import costliest_lines, first_lines
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Matching lines of one source and one stage."""
-
-    stage_lines: dict[int, tuple[int, ...]]
-    """By source line, ascending."""
-    source_lines: dict[int, tuple[int, ...]]
-    """By stage line; the line of its own equation first, then those of the equations in a fusion,
-    then the other lines of their frames."""
-    inexact: frozenset[int]
-    """Stage lines whose origin is a set of candidates."""
-
-
-def owners(program: Program, source: int = 0) -> dict[int, int]:
-    """Line → the line that owns its work: itself, or the first line of its expression.
-
-    A line that only calls code elsewhere in the source has no owner.
-    """
-    found = {line: line for line in defining_lines(program, source).values()}
-    for equation in program.equations:
-        frame = next((f for f in equation.frames if f.source == source), None)
-        if frame is not None:
-            for line in range(frame.span.line, frame.span.end_line + 1):
-                found.setdefault(line, frame.span.line)
-    return found
-
-
-def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
-    """Every link between a source and a stage, by the rule of `analysis.links`."""
-    forward = all_stage_lines(program, stage, source)
-    backward: dict[int, dict[int, None]] = {}
-    home = defining_lines(program, source)
-    for anchor in stage.anchors:
-        own = (home[e] for e in anchor.equations if e in home)
-        backward[anchor.line] = dict.fromkeys(own)
-    for line, hits in forward.items():
-        for hit in hits:
-            backward[hit][line] = None
-    return Matches(
-        forward,
-        {line: tuple(found) for line, found in backward.items() if found},
-        frozenset(anchor.line for anchor in stage.anchors if not anchor.exact),
-    )
+from jaxscope.view.report.matches import Matches, matches, owners
 
 
 def shown_lines(

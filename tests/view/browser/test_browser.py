@@ -9,7 +9,7 @@ import pytest
 from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.view.report.document import static_html
-from jaxscope.view.report.linked_source import matches
+from jaxscope.view.report.matches import matches
 from tests.view.conftest import load
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")

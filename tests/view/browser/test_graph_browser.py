@@ -13,7 +13,7 @@ from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.view.bundle.page import built
 from jaxscope.view.bundle.payload import payload
-from jaxscope.view.report.linked_source import matches
+from jaxscope.view.report.matches import matches
 from tests.view.conftest import load, page, with_program
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")

@@ -14,7 +14,7 @@ from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.view.bundle.page import built
 from jaxscope.view.bundle.payload import CAP
-from jaxscope.view.report.linked_source import matches
+from jaxscope.view.report.matches import matches
 from tests.view.conftest import load, plain, with_program
 from tests.view.report.test_document_html import evil
 from tests.view.report.test_linked_source import spread

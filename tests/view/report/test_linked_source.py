@@ -7,7 +7,8 @@ import pytest
 from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import LineFigures, defining_lines, figures, stage_of
 from jaxscope.analysis.links.line_links import source_lines, stage_lines
-from jaxscope.view.report.linked_source import matches, shown_lines
+from jaxscope.view.report.linked_source import shown_lines
+from jaxscope.view.report.matches import matches
 from tests.view.conftest import load, with_program
 
 PROGRAM = load().programs[0]
