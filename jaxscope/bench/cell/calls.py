@@ -14,6 +14,7 @@ not certain is not read; `template` then writes its functions as sections.
 from __future__ import annotations
 
 import ast
+import itertools
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from jaxscope.bench.cell.sections import SETUP, SHARED, CellSection
 
 _ROOTS = {"jax": "jax-eager", "torch": "torch", "numpy": "numpy"}
 """The implementation that runs code as written, by the package of an import in the cell."""
+_LONGEST = 10_000
+"""A longer loop is none over sizes."""
 _USUAL = {"np": "numpy", "jnp": "jax", "jax": "jax", "torch": "torch"}
 _FEWEST = 2
 _SETUP = (
@@ -126,11 +129,13 @@ class _Reading:
                 case _:
                     pass
         try:
-            found = list(eval(compile(ast.Expression(node), "<sizes>", "eval"), names))
+            values = iter(eval(compile(ast.Expression(node), "<sizes>", "eval"), names))
+            found = list(itertools.islice(values, _LONGEST))
         except Exception:
             raise _Unclear from None
         whole = all(isinstance(one, int) and not isinstance(one, bool) for one in found)
-        if not found or not whole or min(found) < 0 or len(set(found)) > MOST:
+        few = len(found) < _LONGEST and len(set(found)) <= MOST
+        if not found or not whole or not few or min(found) < 0:
             raise _Unclear
         return sorted(set(found))
 

@@ -89,6 +89,7 @@ def test_sizes_of_the_line_replace_those_of_the_loop():
         "for n in (2, 4):\n    a = np.ones(n)\n    print(loop(a), gram(a))\n",
         "for n, m in ((2, 4),):\n    loop(x)\n    gram(x)\n",
         "for n in (2, 4):\n    if n > 2:\n        loop(x)\n    gram(x)\n",
+        "for n in range(10**15):\n    loop(x)\n    gram(x)\n",
         "for n in open(x):\n    loop(x)\n    gram(x)\n",
         "for n in (2, -4):\n    loop(x)\n    gram(x)\n",
         "while x:\n    loop(x)\n    gram(x)\n",
