@@ -21,8 +21,7 @@ PYTEST := -q -ra -n $(WORKERS) --dist worksteal
 # tools for all.
 PAIR := -m "not browser and not notebook and not page and not package" --ignore=tests/tools \
     --ignore=tests/measurements --ignore=tests/test_house.py --ignore=tests/test_vocabulary.py \
-    --ignore=tests/test_words.py --ignore=tests/docs/test_architecture.py \
-    --deselect tests/magics/cells/test_findings_in_shell.py::test_false_findings_are_few
+    --ignore=tests/test_words.py --ignore=tests/docs/test_architecture.py
 # On the same Python as the main pair: what asks little of JAX gives the same there.
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison --ignore=tests/magics/cells/test_generated_cells.py

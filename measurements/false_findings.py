@@ -6,17 +6,16 @@ have no finding. A finding that is right is accepted by name: the cell, the kind
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import io
 import json
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-NAME = "report_of_the_cell"
+if TYPE_CHECKING:
+    from jaxscope.results.report import Report
+
 MOST = 3
 """False findings allowed over all cells."""
 
@@ -73,9 +72,9 @@ ACCEPTED = {
 """A kind, or a cell (a pattern of names) and a kind, and the reason why the finding is right."""
 
 
-def measure(names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Counts, false findings and failed rules; over all cells unless names are given."""
-    number, found, failures = findings_of_cells(names)
+def measure() -> dict[str, Any]:
+    """Counts, false findings and failed rules over all cells."""
+    number, found, failures = findings_of_cells()
     false = [finding for finding in found if not is_accepted(finding)]
     return {
         "cells": number,
@@ -96,43 +95,34 @@ def is_accepted(finding: CellFinding) -> bool:
     return finding.kind in ACCEPTED or any(fnmatchcase(name, pattern) for pattern in ACCEPTED)
 
 
-def findings_of_cells(
-    names: Iterable[str] | None = None,
-) -> tuple[int, list[CellFinding], list[str]]:
+def findings_of_cells() -> tuple[int, list[CellFinding], list[str]]:
     """The number of cells with a report, their findings, and notes on rules that failed."""
     from tests.magics.cells.cell_case import read_cases
     from tests.magics.cells.cell_check import magic_line
-    from tests.magics.cells.cell_shell import fresh_session, open_shell
+    from tests.magics.cells.cell_shell import open_shell, play
 
-    wanted = None if names is None else set(names)
     reports, found, failures = 0, list[CellFinding](), list[str]()
     with open_shell() as shell:
         for case in read_cases():
-            if wanted is not None and case.name not in wanted:
-                continue
             if not all(importlib.util.find_spec(package) for package in case.needs):
                 continue
-            magic = magic_line(case)
-            head = magic if case.options == "--no-options" else f"{magic} -o {NAME}"
-            quiet = io.StringIO()
-            with (
-                fresh_session(shell),
-                contextlib.redirect_stdout(quiet),
-                contextlib.redirect_stderr(quiet),
-            ):
-                shell.run_line_magic("load_ext", "jaxscope")
-                shell.run_cell(case.setup)
-                shell.run_cell(f"{head}\n{case.cell}", cell_id=case.name)
-                report = shell.user_ns.get(NAME)
-                shell.run_line_magic("unload_ext", "jaxscope")
-                if report is None:
-                    continue  # refused, or an error of the cell's own
-                reports += 1
-                found += [
-                    CellFinding(case.name, f.kind, f.line, f.message) for f in report.findings
-                ]
-                failures += [note for note in report.record.notes if "jaxscope: the rule" in note]
+            shell.run_line_magic("load_ext", "jaxscope")
+            first = play(shell, case, magic_line(case), skip=(False, True))[1]
+            shell.run_line_magic("unload_ext", "jaxscope")
+            if first.report is None:
+                continue  # refused, or an error of the cell's own
+            reports += 1
+            found += findings_of(case.name, first.report)
+            failures += failed_rules(first.report)
     return reports, found, failures
+
+
+def findings_of(cell: str, report: Report) -> list[CellFinding]:
+    return [CellFinding(cell, f.kind, f.line, f.message) for f in report.findings]
+
+
+def failed_rules(report: Report) -> list[str]:
+    return [note for note in report.record.notes if "jaxscope: the rule" in note]
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ st.register_type_strategy(float, FINITE)
 st.register_type_strategy(int, st.integers(-(2**63) + 1, 2**63 - 1))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 @pytest.mark.parametrize("cls", [m.Compile, m.Finding, m.Program, m.Environment, m.Timing])
 def test_any_value_survives_the_round_trip(cls: type, data: st.DataObject) -> None:

@@ -352,7 +352,7 @@ def compiles(text: str) -> bool:
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(programs.filter(compiles))
 def test_every_name_that_a_run_reads_early_is_found(text: str) -> None:
     tree, namespace = ast.parse(text), Recorder()
@@ -361,7 +361,7 @@ def test_every_name_that_a_run_reads_early_is_found(text: str) -> None:
     assert namespace.changed() <= set(CellSyntax(tree).bound)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(programs.filter(compiles))
 def test_every_certain_name_is_bound_at_the_end(text: str) -> None:
     namespace = Recorder(names="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from measurements.false_findings import failed_rules, findings_of, is_accepted
 from tests.magics.cells.cell_case import Allowance, Case, Expectation, Outcome
 from tests.magics.cells.cell_compare import (
     Mismatch,
@@ -48,6 +49,10 @@ def check(shell: CellShell, case: Case, magic: str) -> list[str]:
             plain = play(shell, case, skip=(refused[0], refused[1]))
     for i, run in enumerate(RUNS):
         problems += [f"run {i + 1}: {p}" for p in check_run(case, case.expect[i], ours, run)]
+    if report := ours[RUNS[0]].report:
+        found = findings_of(case.name, report)
+        problems += [f"false finding: {f}" for f in found if not is_accepted(f)]
+        problems += failed_rules(report)
     for step in (*plain[::2], *ours[::2]):
         if step.error:
             problems.append(f"{step.label} fails: {step.error}")

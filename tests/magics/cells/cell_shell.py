@@ -18,6 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
+from jaxscope.results.report import Report, latest
 from tests.magics.cells.cell_case import Case
 from tests.magics.cells.cell_snapshot import HISTORY, Freezer, Node
 
@@ -67,6 +68,8 @@ class Step:
     compiles: tuple[str, ...] = ()
     shown: str = ""
     """The plain text of what was displayed, reports among it."""
+    report: Report | None = None
+    """Of this step's cell."""
 
 
 @dataclass(slots=True)
@@ -145,6 +148,7 @@ def run(
 ) -> Step:
     before = dict(shell.user_ns)
     heard = len(compiles.heard)
+    earlier = latest()
     stdout = io.StringIO()
     out, error, kind, lines = None, "", "", ()
     shell.display_pub.outputs.clear()
@@ -184,4 +188,5 @@ def run(
         changed=changed,
         compiles=compiled,
         shown=shown,
+        report=None if latest() is earlier else latest(),
     )

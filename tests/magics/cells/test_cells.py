@@ -10,9 +10,11 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from measurements.false_findings import CellFinding, is_accepted
 from tests.magics.cells.cell_case import Case, Difference, read_cases
 from tests.magics.cells.cell_check import check, magic_line
 from tests.magics.cells.cell_shell import CellShell, open_shell
@@ -47,6 +49,12 @@ def test_a_cell_means_the_same_under_the_magic(jaxscope_shell: CellShell, case: 
     skip_unless_installed(case)
     problems = check(jaxscope_shell, case, magic_line(case))
     assert not problems, "\n".join([f"{case.name}: {case.about}", *problems])
+
+
+def test_a_finding_that_is_not_accepted_counts_as_false() -> None:
+    found = CellFinding("names/read_through_globals", "constant_folded", 2, "…")
+    assert is_accepted(found)
+    assert not is_accepted(replace(found, cell="names/plain"))
 
 
 def test_there_are_at_least_one_hundred_and_fifty_cells() -> None:

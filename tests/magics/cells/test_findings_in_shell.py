@@ -7,7 +7,6 @@ import importlib.util
 import io
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,13 +18,10 @@ import pytest
 from jaxscope.analysis.findings import RULES, NameFact, findings
 from jaxscope.capture.run import evidence
 from jaxscope.model import Finding, FindingKind
-from tests.magics.cells.cell_case import read_cases
 from tests.magics.cells.cell_shell import CellShell, fresh_session, open_shell
-from tests.paths import ROOT, TESTS
+from tests.paths import TESTS
 
 FILES = sorted((TESTS / "data" / "findings").glob("*.py"))
-SAMPLE = 5
-"""Every fifth cell of `tests/cells`; `measurements/false_findings.py` takes all of them."""
 
 
 def load(name: str, path: Path) -> ModuleType:
@@ -82,23 +78,6 @@ def test_a_report_has_the_findings_that_the_file_names(shell: CellShell, path: P
         assert places == [(line, helper)], said
     for kind in case.silent:
         assert not [f for f in report.findings if f.kind is kind], said
-
-
-def test_false_findings_are_few() -> None:
-    bench = load("false_findings", ROOT / "measurements" / "false_findings.py")
-    names = [case.name for case in read_cases()][::SAMPLE]
-    measured = bench.measure(names)
-    assert measured["cells"] > 40
-    assert measured["findings"] > 0, "no finding at all, so nothing was tested"
-    assert measured["false"] <= bench.MOST, measured["false_findings"]
-    assert measured["failed_rules"] == []
-
-
-def test_a_finding_that_is_not_accepted_counts_as_false() -> None:
-    bench = load("false_findings", ROOT / "measurements" / "false_findings.py")
-    found = bench.CellFinding("names/read_through_globals", "constant_folded", 2, "…")
-    assert bench.is_accepted(found)
-    assert not bench.is_accepted(replace(found, cell="names/plain"))
 
 
 def test_findings_that_fail_leave_the_report_and_a_note(

@@ -77,7 +77,7 @@ def problems_of_failure(
 
 @pytest.mark.parametrize("form", ["block", "functions"])
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,
@@ -95,7 +95,7 @@ def test_a_generated_cell_means_the_same_under_the_magic(
 
 
 @settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,
