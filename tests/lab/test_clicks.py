@@ -35,11 +35,11 @@ def energy(x):
 
 energy(x)"""
 AGAIN = "%%jaxwatch\nstep = jax.jit(lambda v: v * 2)\nfor n in range(1, 6):\n    step(jnp.ones(n))"
-BENCH = """%%jaxbench --time-limit 10 x=np.ones(200_000)
+BENCH = """%%jaxbench --time-limit 10 x=np.ones(20_000)
 # numpy
-np.tanh(x).sum()
+sum(float(each) for each in x)
 # jax
-jnp.tanh(x).sum()"""
+jnp.sum(x)"""
 
 
 class Clicks:
@@ -72,8 +72,8 @@ def test_every_question_is_answered_in_at_most_one_click(lab: Server, visit: Vis
     clicks = Clicks(page)
 
     # Is JAX faster here?
-    bench = cell(page, 4).locator(".jxs-root")
-    answered(clicks, bench.locator("h1, h2, h3").first, r"JAX|NumPy", 0)
+    bench = cell(page, 4).locator(".jxs-comparison")
+    answered(clicks, bench, r"^\s*JAX jit is [\d.]+× faster than NumPy", 0)
 
     # Why did it compile again?
     output = cell(page, 3).locator(".jp-OutputArea")
@@ -126,6 +126,6 @@ def test_the_next_question_is_asked_while_a_kernel_can_answer(lab: Server, visit
     expect(cell(page, 3).locator(".jp-InputArea .cm-content")).to_have_text("%jaxdiff 3 4")
     expect(viewer(page, 3).get_by_role("tab", selected=True)).to_have_text("What changed")
     # The kernel dies: nothing is left to press.
-    page.evaluate("() => jupyterapp.commands.execute('kernelmenu:shutdown')")
+    page.evaluate("() => jupyterapp.serviceManager.sessions.shutdownAll()")
     expect(steps).to_have_count(0)
     expect(beside).to_have_count(0)
