@@ -14,6 +14,9 @@ pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.view.browser.test_browser import CONTRAST
+from tests.view.browser.viewer import SMALL
+
 pytestmark = [pytest.mark.browser, pytest.mark.lab]
 
 Visit = Callable[..., Page]
@@ -81,6 +84,8 @@ def test_every_question_is_answered_in_at_most_one_click(lab: Server, visit: Vis
     badge(page, 3).click()
     panel = page.locator("#jaxscope-compiles")
     answered(clicks, panel, "v grows by 1 each time", 1)
+    assert panel.evaluate(SMALL) == []
+    assert panel.evaluate(f"root => ({CONTRAST.replace('document.body', 'root')})()") == []
 
     # What did line 12 become?
     report = viewer(page, 2)
