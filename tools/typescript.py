@@ -64,6 +64,7 @@ MODULES = (
             payload_json.DiffDataJson,
             payload_json.ComparisonDataJson,
             payload_json.StageAnswerJson,
+            payload_json.NextStepsJson,
             payload_json.ReplyJson,
         ),
         {"SCHEMA": payload.PAYLOAD_SCHEMA, "MIME": payload.MIME, "VERSION": __version__},

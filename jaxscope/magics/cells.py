@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
@@ -110,5 +111,9 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
         exec(statements, space)
         value = None if expression is None else eval(expression, space)
     except BaseException as error:
+        if sys.modules.get("jax") is not None:
+            from jaxscope.capture.run.error_notes import note_expression
+
+            note_expression(error, name)
         raise display.without_our_frames(error, name)  # noqa: B904
     return None if text.silenced else value

@@ -25,6 +25,7 @@ _EXAMPLES = """
     %jaxdiff                  the last two runs of the cell that ran last
     %jaxdiff before           a report that `-o before` bound, against the last report
     %jaxdiff before after     two reports
+    %jaxdiff 3 5              the reports of In [3] and In [5]
     %jaxdiff -o d before      keeps it: d.stage("optimized_hlo").groups, d.quantities
 """
 _NAME_THEM = (
@@ -105,6 +106,11 @@ class Differences(Family):
         from jaxscope.results.report import Report
 
         space = self._shell.user_ns
+        if name.isdecimal():
+            found = self.scope.session.numbered(int(name))
+            if found is None:
+                raise usage_error(f"There is no one report of In [{name}]. {_NAME_THEM}")
+            return found
         if not transforms.is_name(name):
             raise usage_error(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
         if name not in space:

@@ -69,10 +69,12 @@ def show_comparison(comparison: Comparison, shell: Any, view: str, quiet: bool) 
     show(comparison, shell, view, quiet, summary)
 
 
-def say(line: str) -> None:
-    """Show one line, as data: the cell's own output stays separate."""
+def say(line: str, *, dim: bool = False) -> None:
+    """Show one line, as data: the cell's own output stays separate. `dim` is for a terminal."""
     from IPython.display import display
 
+    if dim and sys.stdout.isatty():
+        line = f"\x1b[2m{line}\x1b[0m"
     display({"text/plain": line}, raw=True)
 
 

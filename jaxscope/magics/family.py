@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic import Magics, magics_class
 
 from jaxscope.magics import display
+from jaxscope.magics.cells import prompt
 from jaxscope.magics.options.parser import usage_error
 from jaxscope.magics.progress import Status
+from jaxscope.magics.session.session import ShownBy
 from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ class Family(Magics):
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
         report = Report(ran.record, ran.texts)
-        self.scope.session.add(report, key)
+        shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
+        self.scope.session.add(report, shown_by)
         if name is not None:
             self._shell.user_ns[name] = report
         if ran.failure:
@@ -44,7 +47,17 @@ class Family(Magics):
             return report
         with display.attempt("show the report"):  # the run is over: its value must not be lost
             display.show(report, self._shell, view, quiet or self.scope.quiet)
+            if not quiet and not self.scope.quiet and getattr(self._shell, "kernel", None) is None:
+                self._say_next(report)
         return report
+
+    def _say_next(self, report: Report) -> None:
+        """The offers of a report's buttons, for a terminal."""
+        from jaxscope.magics.session.next_steps import command, next_steps
+
+        commands = [command(step) for step in next_steps(report, self.scope.session)]
+        if commands:
+            display.say(f"next: {' · '.join(commands)}", dim=True)
 
     def run_call(self, call: str, settings: Settings, magic: str, key: str) -> Ran:
         """Run the call of a line magic, with the compiled programs of `key`."""

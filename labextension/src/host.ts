@@ -1,6 +1,6 @@
 /** The services of the place that shows a report: JupyterLab, a widget, or an exported page. */
 
-import type { StageAnswerJson, StageKind } from "./schema/report";
+import type { NextStepJson, StageAnswerJson, StageKind } from "./schema/report";
 
 /** The reason why a text that was not saved is unavailable now. */
 export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
@@ -22,6 +22,12 @@ export interface Host {
   fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswerJson>;
   /** Calls back when an absent text may be available again; returns the unsubscribe function. */
   onReturn?(callback: () => void): () => void;
+  /** Calls back when the kernel is gone; returns the unsubscribe function. */
+  onLoss?(callback: () => void): () => void;
+  /** The next questions that the kernel can answer now. */
+  nextSteps?(report: string): Promise<readonly NextStepJson[]>;
+  /** Runs the code of a step, in a cell below the report or in its own. */
+  take?(report: string, step: NextStepJson): void;
   /** Draws a plotly figure from Python with the host's own plotly; returns a function that removes it.
    *  Rejects with `TextAbsent`, or an Error whose message is a sentence. */
   drawFigure?(parent: HTMLElement, report: string, kind: string): Promise<() => void>;

@@ -3,6 +3,7 @@
 import { button, element, quoted, select, uid } from "./dom";
 import type { Host } from "./host";
 import { ReportModel } from "./model";
+import { nextSteps } from "./next";
 import { loadPayload } from "./payload";
 import type { DiffDataJson } from "./schema/report";
 import { tablist } from "./tablist";
@@ -98,6 +99,9 @@ class Report implements Rendered {
       this.root.style.setProperty("--jxs-rows", String(rows));
     });
     this.code = code;
+    const next = nextSteps(this.host, model.payload.id);
+    this.ends.push(next.dispose);
+    top.append(next.element);
     this.addRoom(top);
     this.views = [
       code,

@@ -118,6 +118,8 @@ class Server:
             "JUPYTERLAB_WORKSPACES_DIR": str(self.home / "config" / "lab" / "workspaces"),
             "IPYTHONDIR": str(self.home / "ipython"),
             "HOME": str(self.home / "home"),
+            # The extension under test before one that is linked into the environment.
+            "JUPYTER_PREFER_ENV_PATH": "0",
             "JAX_PLATFORMS": "cpu",
             "PYTHONPATH": str(ROOT),
         }

@@ -66,19 +66,23 @@ def above(text: str, operands: Sequence[Operand]) -> tuple[str, str]:
     return top, bottom + text[done:]
 
 
-def for_tracers(tree: ast.Module, node: ast.expr, jnp: str) -> str:
-    """The code to write where `node` needs the truth of an array; empty where no rewrite is known.
+class Aliases(NamedTuple):
+    """The names that a cell has for modules of JAX."""
 
-    `jnp` is the name of `jax.numpy`.
-    """
-    written = _for_tracers(tree, node, jnp)
+    jnp: str = "jnp"
+    lax: str = "jax.lax"
+
+
+def for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
+    """The code to write where `node` needs the truth of an array; empty where none is known."""
+    written = _for_tracers(tree, node, names)
     return written if len(written) <= _LONGEST and "\n" not in written else ""
 
 
-def _for_tracers(tree: ast.Module, node: ast.expr, jnp: str) -> str:
+def _for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
     match node:
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[a, b], keywords=[]):
-            return f"{jnp}.{_ELEMENTWISE[name]}({ast.unparse(a)}, {ast.unparse(b)})"
+            return f"{names.jnp}.{_ELEMENTWISE[name]}({ast.unparse(a)}, {ast.unparse(b)})"
         case _:
             pass
     parents = {child: one for one in ast.walk(tree) for child in ast.iter_child_nodes(one)}
@@ -89,14 +93,16 @@ def _for_tracers(tree: ast.Module, node: ast.expr, jnp: str) -> str:
         return ""
     match parents.get(test):
         case ast.IfExp(test=found, body=a, orelse=b) if found is test:
-            return _where(jnp, test, a, b)
+            return _where(names.jnp, test, a, b)
         case ast.If(test=found) as branch if found is test:
-            return _of_branch(parents.get(branch), branch, jnp)
+            return _of_branch(parents.get(branch), branch, names)
+        case ast.While(test=found) as loop if found is test:
+            return _of_loop(loop, names)
         case _:
             return _condition(test) if isinstance(test, ast.BoolOp) else ""
 
 
-def _of_branch(parent: ast.AST | None, branch: ast.If, jnp: str) -> str:
+def _of_branch(parent: ast.AST | None, branch: ast.If, names: Aliases) -> str:
     """An `if` whose two ways return a value, or assign one name."""
     other = branch.orelse
     body = getattr(parent, "body", None)
@@ -105,13 +111,60 @@ def _of_branch(parent: ast.AST | None, branch: ast.If, jnp: str) -> str:
         other = statements[statements.index(branch) + 1 :][:1]
     match branch.body, other:
         case [ast.Return(value=ast.expr() as a)], [ast.Return(value=ast.expr() as b)]:
-            written = _where(jnp, branch.test, a, b)
+            written = _where(names.jnp, branch.test, a, b) or _cond(names.lax, branch.test, a, b)
             return f"return {written}" if written else ""
         case [ast.Assign(targets=[ast.Name(id=x)], value=a)], [
             ast.Assign(targets=[ast.Name(id=y)], value=b)
         ] if x == y and branch.orelse:
-            written = _where(jnp, branch.test, a, b)
+            written = _where(names.jnp, branch.test, a, b)
             return f"{x} = {written}" if written else ""
+        case [step], _ if not branch.orelse and (update := _update(step)):
+            written = _where(names.jnp, branch.test, update.value, ast.Name(update.name))
+            return f"{update.name} = {written}" if written else ""
+        case _:
+            return ""
+
+
+def _of_loop(loop: ast.While, names: Aliases) -> str:
+    """A `while` whose body updates one name."""
+    match loop.body:
+        case [step] if not loop.orelse and (update := _update(step)):
+            x, value = update.name, ast.unparse(update.value)
+            condition = _condition(loop.test)
+            return (
+                f"{x} = {names.lax}.while_loop(lambda {x}: {condition}, lambda {x}: {value}, {x})"
+            )
+        case _:
+            return ""
+
+
+class _Update(NamedTuple):
+    """A statement that computes a name from its own value, so that it has one before."""
+
+    name: str
+    value: ast.expr
+
+
+def _update(step: ast.stmt) -> _Update | None:
+    match step:
+        case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+            return _Update(name, ast.BinOp(ast.Name(name), op, value))
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if any(
+            isinstance(node, ast.Name) and node.id == name for node in ast.walk(value)
+        ):
+            return _Update(name, value)
+        case _:
+            return None
+
+
+def _cond(lax: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+    """Two ways that give tuples of arrays."""
+    match a, b:
+        case ast.Tuple(elts=x), ast.Tuple(elts=y) if len(x) == len(y) and not any(
+            isinstance(one, (*_NO_ARRAYS, ast.Starred)) or _is_text(one) for one in (*x, *y)
+        ):
+            ways = f"lambda: {ast.unparse(a)}, lambda: {ast.unparse(b)}"
+            return f"{lax}.cond({_condition(test)}, {ways})"
         case _:
             return ""
 

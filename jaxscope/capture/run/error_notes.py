@@ -231,6 +231,16 @@ def _blamed(error: BaseException) -> set[str]:
     return set() if found is None else set(re.findall(r"(?:^|[ ,])([^\W\d]\w*)", found[1]))
 
 
+def note_expression(error: BaseException, file: str) -> None:
+    """Add what is known of the expression that failed, in a cell that runs as plain Python."""
+    note = error_site.with_site(None, error) if isinstance(error, Exception) else None
+    if note is None:
+        return
+    line = line_of(error, file)
+    where = "" if line is None else f"Line {line}:"
+    error.add_note(f"jaxscope: {where}{'' if note.startswith(chr(10)) else ' '}{note}")
+
+
 def line_of(error: BaseException, file: str) -> int | None:
     """The innermost line of the cell in the error's traceback.
 

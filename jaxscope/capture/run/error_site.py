@@ -105,7 +105,8 @@ def _rewrite(error: BaseException) -> str:
     if site is None:
         return ""
     names = {**site.frame.f_globals, **site.frame.f_locals}
-    alias = _name_of(jnp, names) or "jnp"
+    lax = _name_of(jax.lax, names) or f"{_name_of(jax, names) or 'jax'}.lax"
+    alias = rewrites.Aliases(_name_of(jnp, names) or "jnp", lax)
     written = rewrites.for_tracers(site.tree, site.node, alias)
     return f"write `{written}`." if written else ""
 

@@ -36,7 +36,7 @@ from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
 from jaxscope.capture.run.context import Ran, RunContext
-from jaxscope.capture.run.error_notes import line_of
+from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Finding, FindingKind, Form, Record, Stage, StageKind, Unavailable
@@ -90,6 +90,7 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
                 value = execute(code, context.namespace)
             except BaseException as raised:
                 error = raised
+                note_expression(error, text.file)
             clock.moved(0)  # the rest belongs to no line
             settling = time.perf_counter_ns()
             try:

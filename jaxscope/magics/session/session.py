@@ -9,7 +9,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxscope import background
 from jaxscope.jax_import import on_arrival
@@ -35,6 +35,17 @@ CELLS_KEPT = 64
 """Cells whose compiled programs are kept: each holds about 1.5 MB, most of it XLA's."""
 
 
+class ShownBy(NamedTuple):
+    """The run of a cell that made a report."""
+
+    key: str
+    """The same for all runs of the cell."""
+    number: int
+    """As in `In [3]`."""
+    text: str
+    """Of the cell, as the front end sent it."""
+
+
 class Session:
     """One per shell. Owns the listener, the compiled programs of the cells and the last reports."""
 
@@ -58,7 +69,8 @@ class Session:
             self.listen_if_jax_is_there()
         self._programs: collections.OrderedDict[str, Programs] = collections.OrderedDict()
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
-        self._keys: collections.deque[str] = collections.deque(maxlen=REPORTS_KEPT)
+        self._shown_by: collections.deque[ShownBy] = collections.deque(maxlen=REPORTS_KEPT)
+        """The cell of each report."""
 
     def close(self) -> None:
         """Uninstall everything that was installed."""
@@ -67,7 +79,7 @@ class Session:
         self.listening_since = None
         self._programs.clear()
         self.reports.clear()
-        self._keys.clear()
+        self._shown_by.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
         """Start listening once the user has imported jax, which this never does; and again where
@@ -196,16 +208,38 @@ class Session:
 
         return PeakCache()
 
-    def add(self, report: Report, key: str) -> None:
+    def add(self, report: Report, shown_by: ShownBy) -> None:
         """Keep a report of a cell: with it live the texts of its programs."""
         self.reports.append(report)
-        self._keys.append(key)
+        self._shown_by.append(shown_by)
         keep_latest(report)
 
     def last_runs(self) -> tuple[Report, ...]:
         """The last two reports of the cell that ran last, the earlier first; one if it ran once."""
-        runs = [r for key, r in zip(self._keys, self.reports, strict=True) if key == self._keys[-1]]
-        return tuple(runs[-2:])
+        last = self.reports[-1]
+        before = self.earlier(last)
+        return (last,) if before is None else (before, last)
+
+    def earlier(self, report: Report) -> Report | None:
+        """The report of the run before, of the same cell."""
+        found: dict[str, Report] = {}
+        for cell, one in zip(self._shown_by, self.reports, strict=True):
+            if one is report:
+                return found.get(cell.key)
+            found[cell.key] = one
+        return None
+
+    def shown_by(self, report: Report) -> ShownBy | None:
+        """The run of a cell that made the report, if this was its only one."""
+        pairs = zip(self._shown_by, self.reports, strict=True)
+        cell = next((cell for cell, one in pairs if one is report), None)
+        return None if cell is None or self.numbered(cell.number) is None else cell
+
+    def numbered(self, number: int) -> Report | None:
+        """The report of `In [number]`, if there is exactly one."""
+        pairs = zip(self._shown_by, self.reports, strict=True)
+        found = [one for cell, one in pairs if cell.number == number]
+        return found[0] if len(found) == 1 else None
 
     def programs(self, key: str) -> Programs:
         """The compiled programs of a cell."""

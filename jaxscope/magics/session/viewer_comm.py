@@ -4,6 +4,7 @@ The front end opens a comm `jaxscope.report` with one request as its data:
 
     {"op": "stage", "report": ID, "program": 0, "kind": "hlo"}
     {"op": "figure", "report": ID, "kind": "stack"}
+    {"op": "next", "report": ID}
 
 It gets one message, `{"ok": true}` with one buffer (see `jaxscope.frontend.requests`), or
 `{"ok": false, "why": "gone" | "forgotten" | "error", "message": SENTENCE}`; then the kernel
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
-from jaxscope.frontend.requests import Refused, answer, reply
+from jaxscope.frontend.requests import Refused, answer, packed, reply
 from jaxscope.magics.family import Family
 from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
@@ -86,6 +87,10 @@ class Serving(Family):
         report = self.store.get(name)
         if report is None:
             raise Refused(GONE, "gone") if self.store.had(name) else Refused(FORGOTTEN, "forgotten")
+        if request.get("op") == "next":
+            from jaxscope.magics.session.next_steps import next_steps
+
+            return packed({"steps": next_steps(report, self.scope.session)})
         found = answer(report, request)
         self.store.shrink()
         return found

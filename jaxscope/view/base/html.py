@@ -17,6 +17,7 @@ _LONGEST = 2000
 """Most characters shown of one text; a repr or a name may be a megabyte."""
 _SHAPES = frozenset("circle line path polygon polyline rect".split())  # noqa: SIM905
 _EMPTY = frozenset("br img input meta".split())  # noqa: SIM905
+_DRAWN = frozenset(("d", "points"))
 _BARE = frozenset(("align", "colspan", "scope"))
 """HTML attributes written without quotes, because every cell of a table has one."""
 
@@ -82,7 +83,9 @@ def _attributes(attributes: Mapping[str, str | float | None]) -> str:
         if value is True:
             found += f" {name}"
         else:
-            found += f" {name}={text}" if name in _BARE else f' {name}="{escape(text)}"'
+            # Half of a drawing is an error in the browser's console.
+            longest = len(text) if name in _DRAWN else _LONGEST
+            found += f" {name}={text}" if name in _BARE else f' {name}="{escape(text, longest)}"'
     return found
 
 

@@ -20,7 +20,9 @@ from jaxscope.view.base.document import (
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.base.visible import columns, fitted, visible, wrapped
 
-_STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "cyan": "36"}
+_STYLES = {"bold": "1", "dim": "2", "mark": "35"}
+"""Words have the terminal's own color, so that they are readable on a light and a dark background;
+magenta, for bars and marks, has the best contrast of the eight colors on both."""
 _MIN_COLUMN = 12
 _BAR = 8
 _CODE = 40
@@ -70,7 +72,7 @@ class Terminal:
 
     def heading(self, text: str) -> Iterator[str]:
         yield ""
-        yield self.paint(fitted(visible(text), self.width), "cyan")
+        yield self.paint(fitted(visible(text), self.width), "bold")
 
     def wrap(self, text: str, indent: str, style: str = "") -> Iterator[str]:
         """Wrap a sentence; its first line follows the indent, the others are aligned with it."""
@@ -102,7 +104,7 @@ class Terminal:
     def _advice(self, advice: Advice) -> Iterator[str]:
         mark = f"  {visible(advice.where):<8}  " if advice.where else "  "
         hang = " " * columns(mark)
-        yield from self.wrap(advice.message, mark, "yellow")
+        yield from self.wrap(advice.message, mark, "bold")
         yield from self.wrap(advice.fix, f"{hang}→ ") if advice.fix else ()
         yield from self.wrap(advice.evidence, f"{hang}  ", "dim") if advice.evidence else ()
 
@@ -133,13 +135,13 @@ class Terminal:
                 continue
             row = code.beside.get(number, Beside())
             cut = fitted(shown[number], room)
-            flag = self.paint("!", "yellow") + " " if row.marked else " " * (edge - gutter - 3)
+            flag = self.paint("!", "mark") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
             if widths:
                 beside_line = row.words or (words.UNKNOWN,) * len(widths)
                 figures = "".join(f"  {w:>{n}}" for w, n in zip(beside_line, widths, strict=True))
                 out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
-            yield out + (" " + self.paint(bar(row.share, _BAR), "green") if bars else "")
+            yield out + (" " + self.paint(bar(row.share, _BAR), "mark") if bars else "")
 
     def table(self, table: Table) -> Iterator[str]:
         """Write aligned columns; empty ones are left out, and the last is wrapped.
@@ -185,7 +187,7 @@ class Terminal:
             cell = fitted(row[i], width)
             pad = " " * (width - columns(cell))
             line += (pad + cell if i in right else cell + pad) + "  "
-        style = "yellow" if end is not None and end.tone == "flag" else "dim"
+        style = "bold" if end is not None and end.tone == "flag" else "dim"
         if figures and columns(line) + figures <= self.width:
             yield line + self.paint(row[-1].rjust(figures), style)
         elif self.width - columns(line) >= 16 or columns(line) + columns(row[-1]) <= self.width:

@@ -253,6 +253,24 @@ class StageAnswerJson(TypedDict):
     """Of a large program, whose equations may be missing from the saved output."""
 
 
+class NextStepJson(TypedDict):
+    """The next question about a report, and the code that answers it."""
+
+    label: str
+    title: str
+    """The effect of a click."""
+    code: str
+    """The text of a cell."""
+    replaces: NotRequired[str]
+    """The text of the report's cell that `code` takes the place of; else it is a cell below."""
+
+
+class NextStepsJson(TypedDict):
+    """The kernel's answer to a request for the next steps."""
+
+    steps: list[NextStepJson]
+
+
 class ReplyJson(TypedDict):
     """The message that answers a request; the requested data is a gzip buffer beside it."""
 

@@ -68,8 +68,8 @@ def tab_of(chapter: Chapter, writer: HtmlWriter) -> Json:
 
 
 def _folded(chapters: Iterable[Chapter], writer: HtmlWriter) -> Html:
-    """Chapters that open at a click."""
-    folded = (dataclasses.replace(chapter, folded=True) for chapter in chapters)
+    """Chapters that open at a click, except for the memory of a profiled program."""
+    folded = (dataclasses.replace(one, folded=one.key != "buffers") for one in chapters)
     return join(*map(writer.chapter, folded))
 
 

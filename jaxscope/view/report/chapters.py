@@ -82,7 +82,7 @@ OWN: tuple[ChapterWriter, ...] = (gradient.chapter, vmap.chapter, sharding.chapt
 """The chapters that only some programs have."""
 USUAL: tuple[Callable[[Record, Program], Chapter], ...] = (values, work, time)
 """The chapters of every program."""
-DETAILS: tuple[ChapterWriter, ...] = (values, memory.chapter, work, time)
+DETAILS: tuple[ChapterWriter, ...] = (memory.chapter, values, work, time)
 """The chapters to look something up in."""
 PROGRAM: tuple[ChapterWriter, ...] = (*PROFILE, *OWN, memory.chapter)
 """The chapters that only some programs have, in the order of the report."""

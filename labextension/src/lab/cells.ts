@@ -1,10 +1,24 @@
 /** Cells of a notebook, found by id and scrolled to. */
 
-import type { Cell } from "@jupyterlab/cells";
+import { type Cell, isCodeCellModel } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
+import { object, string } from "../json";
+import { MIME } from "../schema/report";
 
 export function cellOf(panel: NotebookPanel, id: string): Cell | undefined {
   return panel.content.widgets.find((cell) => cell.model.id === id);
+}
+
+/** The id of the cell whose output is this report. */
+export function cellWith(panel: NotebookPanel, report: string): string | undefined {
+  const found = panel.content.widgets.find(({ model }) => {
+    if (!isCodeCellModel(model)) return false;
+    const { outputs } = model;
+    return Array.from({ length: outputs.length }, (_, i) => outputs.get(i).data[MIME]).some(
+      (value) => string(object(value)?.id) === report,
+    );
+  });
+  return found?.model.id;
 }
 
 /** Scrolls to a cell and selects a line of it, counted from 1. */

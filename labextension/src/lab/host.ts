@@ -5,7 +5,14 @@ import type { JSONObject } from "@lumino/coreutils";
 import type { Panel, Widget } from "@lumino/widgets";
 import { type Host, INCOMPLETE, TextAbsent } from "../host";
 import { number, object } from "../json";
-import { readStageAnswer, type StageAnswerJson, type StageKind } from "../schema/report";
+import {
+  type NextStepJson,
+  readNextSteps,
+  readStageAnswer,
+  type StageAnswerJson,
+  type StageKind,
+} from "../schema/report";
+import { Gate } from "./gate";
 import { type Site, shared } from "./shared";
 import { Stages } from "./stages";
 import { requestReport } from "./texts";
@@ -13,6 +20,7 @@ import { requestReport } from "./texts";
 const PLOTLY = "application/vnd.plotly.v1+json";
 const FIGURE_HEIGHT = 360;
 const stages = new Stages();
+const gate = new Gate();
 
 export class LabHost implements Host {
   readonly name = "lab";
@@ -50,6 +58,26 @@ export class LabHost implements Host {
     };
     shared.returned.connect(returned);
     return () => shared.returned.disconnect(returned);
+  }
+
+  onLoss(callback: () => void): () => void {
+    const lost = () => {
+      if (!this.site?.kernel() || this.site.restarting()) callback();
+    };
+    shared.lost.connect(lost);
+    return () => shared.lost.disconnect(lost);
+  }
+
+  async nextSteps(report: string): Promise<readonly NextStepJson[]> {
+    const { site } = this;
+    const kernel = site?.kernel();
+    if (!kernel || !site?.notebook) return [];
+    const ask = () => this.request({ op: "next", report });
+    return readNextSteps(await gate.pass(kernel.id, ask))?.steps ?? [];
+  }
+
+  take(report: string, { code, replaces }: NextStepJson): void {
+    this.site?.runCode(this.site.cellWith(report), code, replaces);
   }
 
   async drawFigure(parent: HTMLElement, report: string, kind: string): Promise<() => void> {

@@ -12,6 +12,12 @@ export interface Site {
   kernel(): Kernel.IKernelConnection | null;
   /** Whether its kernel is being restarted or replaced. */
   restarting(): boolean;
+  /** Whether it has cells. */
+  readonly notebook: boolean;
+  /** The cell that shows a report. */
+  cellWith(report: string): string | null;
+  /** Runs code in the cell, in place of the text `replaces`, else in a new one below it. */
+  runCode(cellId: string | null, code: string, replaces?: string): void;
   /** Shows a cell, and a line of it; false where there is no such cell. */
   openCell(cellId: string, line: number | null): boolean;
 }
@@ -27,6 +33,8 @@ export interface Shared {
   viewer: boolean;
   /** Emitted when a kernel is available again. */
   readonly returned: Signal<object, void>;
+  /** Emitted when a kernel has died, or is restarted. */
+  readonly lost: Signal<object, void>;
   readonly viewerChanged: Signal<object, boolean>;
 }
 
@@ -34,5 +42,6 @@ const sender = {};
 export const shared: Shared = {
   viewer: true,
   returned: new Signal<object, void>(sender),
+  lost: new Signal<object, void>(sender),
   viewerChanged: new Signal<object, boolean>(sender),
 };

@@ -6,7 +6,8 @@ import type { IConsoleTracker } from "@jupyterlab/console";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { Kernel } from "@jupyterlab/services";
-import { cellOf, openCell } from "./cells";
+import { cellOf, cellWith, openCell } from "./cells";
+import { runCode } from "./insert";
 import { type Site, shared } from "./shared";
 import { broken } from "./texts";
 
@@ -54,6 +55,9 @@ export class Sites {
         const kernel = session.session?.kernel;
         return kernel ? broken(kernel) && kernel.status !== "starting" : false;
       },
+      notebook: notebook !== null,
+      cellWith: (report) => (notebook && cellWith(notebook, report)) ?? null,
+      runCode: (id, code, replaces) => notebook && runCode(notebook, id, code, replaces),
       openCell: (id, line) => {
         const cell = notebook ? cellOf(notebook, id) : undefined;
         if (!notebook || !cell) return false;
@@ -73,16 +77,19 @@ export class Sites {
 
   private listen(session: ISessionContext): void {
     let lost = true;
-    session.kernelChanged.connect(() => {
+    const lose = () => {
+      if (lost) return;
       lost = true;
-    });
+      shared.lost.emit();
+    };
+    session.kernelChanged.connect(lose);
     session.statusChanged.connect((_, status) => {
       if (status === "idle" || status === "busy") {
         if (!lost) return;
         lost = false;
         shared.returned.emit();
       } else if (status !== "unknown") {
-        lost = true;
+        lose();
       }
     });
     if (session.session?.kernel) shared.returned.emit();

@@ -771,6 +771,43 @@ export function readStageAnswer(value: unknown): StageAnswerJson | undefined {
   return read;
 }
 
+/** The next question about a report, and the code that answers it. */
+export interface NextStepJson {
+  label: string;
+  /** The effect of a click. */
+  title: string;
+  /** The text of a cell. */
+  code: string;
+  /** The text of the report's cell that `code` takes the place of; else it is a cell below. */
+  replaces?: string;
+}
+
+export function readNextStep(value: unknown): NextStepJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  const read: NextStepJson = {
+    label: string(json.label) ?? "",
+    title: string(json.title) ?? "",
+    code: string(json.code) ?? "",
+  };
+  const replaces = string(json.replaces);
+  if (replaces !== undefined) read.replaces = replaces;
+  return read;
+}
+
+/** The kernel's answer to a request for the next steps. */
+export interface NextStepsJson {
+  steps: NextStepJson[];
+}
+
+export function readNextSteps(value: unknown): NextStepsJson | undefined {
+  const json = object(value);
+  if (!json) return undefined;
+  return {
+    steps: list(json.steps, readNextStep) ?? [],
+  };
+}
+
 /** The message that answers a request; the requested data is a gzip buffer beside it. */
 export interface ReplyJson {
   ok: boolean;

@@ -2,12 +2,13 @@
 
 import { element } from "../dom";
 import { Arranger, Outdated } from "../graph/arrange";
-import { GraphBar, ZOOM } from "../graph/bar";
+import { GraphBar } from "../graph/bar";
 import { Camera } from "../graph/camera";
 import { chosen, hottest } from "../graph/chosen";
 import { Drawing } from "../graph/drawing";
 import { gestures } from "../graph/gestures";
 import type { Module } from "../graph/hlo";
+import { GraphKeys } from "../graph/keyboard";
 import { Neighborhood, type Side } from "../graph/neighborhood";
 import { origins } from "../graph/origins";
 import { HELP, NO_INSTRUCTION, Reading } from "../graph/reading";
@@ -49,6 +50,14 @@ export class GraphView implements View {
       over: (index) => this.over(index),
     });
     this.walk = new Walk(this.drawing, () => this.around);
+    const keys = new GraphKeys(this.drawing, this.walk, {
+      zoom: (factor) => this.zoom(factor),
+      fit: () => this.fit(),
+      reveal: (place) => this.reveal(place),
+      press: (index) => this.press(index),
+      unfold: (index) => this.unfold(index),
+      hide: (index) => this.hide(index),
+    });
     this.canvas.append(this.drawing.element);
     this.status.setAttribute("role", "status");
     this.bar = new GraphBar({
@@ -68,7 +77,7 @@ export class GraphView implements View {
         return moved;
       },
       zoom: (factor, at) => this.zoom(factor, at),
-      key: (event) => this.key(event),
+      key: (event) => keys.handle(event),
     });
     const watcher = new ResizeObserver(() => this.shown());
     watcher.observe(room);
@@ -316,38 +325,5 @@ export class GraphView implements View {
     const place = this.drawing.place(selected ?? -1) ?? this.drawing.place(this.center);
     if (place) this.camera.look(place);
     this.move();
-  }
-
-  // Keyboard.
-
-  private readonly viewKeys: Readonly<Record<string, () => void>> = {
-    "+": () => this.zoom(ZOOM),
-    "=": () => this.zoom(ZOOM),
-    "-": () => this.zoom(1 / ZOOM),
-    "0": () => this.fit(),
-  };
-  private readonly boxKeys: Readonly<Record<string, (index: number) => void>> = {
-    ArrowUp: (index) => this.reveal(this.walk.go(this.walk.along(index, ["above"]))),
-    ArrowDown: (index) => this.reveal(this.walk.go(this.walk.along(index, ["below"]))),
-    ArrowLeft: (index) => this.reveal(this.walk.go(this.walk.aside(index, -1))),
-    ArrowRight: (index) => this.reveal(this.walk.go(this.walk.aside(index, 1))),
-    Enter: (index) => this.press(index),
-    " ": (index) => this.unfold(index),
-    Delete: (index) => this.hide(index),
-    Backspace: (index) => this.hide(index),
-  };
-
-  /** Returns whether the key was handled. */
-  private key(event: KeyboardEvent): boolean {
-    const view = this.viewKeys[event.key];
-    const { focused } = this.drawing;
-    const box = focused < 0 ? undefined : this.boxKeys[event.key];
-    const target = event.target instanceof Element ? event.target : null;
-    if (view) view();
-    else if (box && target?.matches(".jxs-node-main")) box(focused);
-    else if (["Enter", " "].includes(event.key) && target?.matches("[role=button]"))
-      target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    else return false;
-    return true;
   }
 }

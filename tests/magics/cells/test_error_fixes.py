@@ -200,6 +200,15 @@ m = jnp.ones((4, 2))
 JOINED = """
                      f32[3,2]  f32[4,2]
     jnp.concatenate([a,        m], 1)"""
+HALVE = """
+@jax.jit
+def halve(n):
+    while n > 1:
+        n = n / 2
+    return n
+halve(x[0])
+"""[1:]
+HALVED = "n = jax.lax.while_loop(lambda n: n > 1, lambda n: n / 2, n)"
 SHAPES = "\n    f32[3]  f32[4]\n    x +     w"
 
 
@@ -217,6 +226,19 @@ SHAPES = "\n    f32[3]  f32[4]\n    x +     w"
         (
             "%%jaxjit\nimport numpy as np\n@jax.jit\ndef sine(v):\n    return np.sin(v)\nsine(x)",
             "Line 5: NumPy needs the values of an array that is traced: write `jnp.sin(v)`.",
+        ),
+        (
+            f"%%jaxjit\n{HALVE}",
+            (
+                f"Line 4: `n` is traced. A traced value has no truth value: write `{HALVED}`. "
+                "If its value may be fixed, run with `-s n`."
+            ),
+        ),
+        ("%%jaxwatch\nw = jnp.ones(4)\nx + w", f"Line 3:{SHAPES}"),
+        ("%%jaxprof\nw = jnp.ones(4)\nx + w", f"Line 3:{SHAPES}"),
+        (
+            "%%jaxwatch\njax.jit(lambda v: v if v > 0 else -v)(x[0])",
+            "Line 2: write `jnp.where(v > 0, v, -v)`.",
         ),
     ],
 )

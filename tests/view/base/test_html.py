@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxscope.view.base.html import python
+from jaxscope.view.base.html import python, tag
 from jaxscope.view.base.visible import visible
 
 
@@ -36,3 +36,9 @@ def test_coloring_changes_no_character(line: str) -> None:
 
 def test_a_long_line_is_cut_and_not_colored() -> None:
     assert python("return " + "x" * 1000, 20) == "return xxxxxxxxxxxxx … 987 more characters"
+
+
+def test_a_drawing_is_whole_and_a_text_is_cut() -> None:
+    path = "M0 0h1" * 1000
+    assert path in tag("path", d=path)
+    assert "more characters" in tag("p", title=path)

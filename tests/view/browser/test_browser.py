@@ -175,6 +175,30 @@ def test_a_sandboxed_frame_of_another_origin_shows_the_output_and_its_links(
         assert complaints == []
 
 
+VSCODE = {
+    "vscode-light": ("#ffffff", "#3b3b3b"),
+    "vscode-dark": ("#1f1f1f", "#cccccc"),
+    "vscode-high-contrast": ("#000000", "#ffffff"),
+    "vscode-high-contrast-light vscode-high-contrast": ("#ffffff", "#292929"),
+}
+
+
+@pytest.mark.parametrize("kind", VSCODE)
+def test_vscode_shows_the_output_in_its_theme_without_a_script(show: Open, kind: str) -> None:
+    """As its notebook renderer shows `text/html`: theme classes and colors on the body of a frame
+    of another origin, which has neither require.js nor comms, and a theme that is not the
+    system's."""
+    ground, words = VSCODE[kind]
+    dark = ground != "#ffffff"
+    body = f'<body class="{kind}" style="background:{ground};color:{words}">'
+    output = static_html(load(), uid="u")
+    assert "<script" not in output
+    page = show(f"<!doctype html>{body}<div>{output}</div>", scheme="light" if dark else "dark")
+    muted = page.locator(".jxs .evidence").first.evaluate("n => getComputedStyle(n).color")
+    assert muted == ("rgb(160, 167, 180)" if dark else "rgb(89, 95, 109)")
+    assert page.evaluate(CONTRAST) == []
+
+
 def test_two_outputs_in_one_document_do_not_disturb_each_other(show: Open) -> None:
     page = show(static_html(load(), uid="a") + static_html(load(), uid="b"))
     color = "node => getComputedStyle(node).backgroundColor"

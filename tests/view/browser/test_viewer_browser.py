@@ -25,6 +25,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.view.browser.test_browser import CONTRAST
 from tests.view.browser.viewer import (
+    SMALL,
     Viewer,
     click_at,
     hover_at,
@@ -388,14 +389,14 @@ def test_what_can_be_pressed_is_large_enough(viewer: Viewer) -> None:
     page = viewer.page(load())
     expect(row(page, "source", 3)).to_be_visible()
     page.locator(".jxs-menu > summary").click()
-    small = page.locator(".jxs-root").locator("button:visible, select:visible, summary:visible")
-    boxes = small.evaluate_all(
-        "nodes => nodes.filter(node => !node.closest('p, li, td, figure')).map(node => {"
-        " const { width, height } = node.getBoundingClientRect();"
-        " return [node.textContent, width, height]; })"
-    )
-    assert len(boxes) > 10
-    assert [box for box in boxes if min(box[1:]) < 24] == []
+    assert page.locator(".jxs-root button:visible").count() > 10
+    root = page.locator(".jxs-root")
+    assert root.evaluate(SMALL) == []
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert root.evaluate(SMALL) == []
+    root.locator("button").first.evaluate("node => { node.style = 'height: 20px; min-height: 0' }")
+    assert len(root.evaluate(SMALL)) == 1
 
 
 def test_panes_can_be_added_chosen_and_closed(viewer: Viewer) -> None:

@@ -199,3 +199,13 @@ window.ends = [...document.querySelectorAll(".output")].map((el, i) => {
   return widget.render({ model, el: root.lastChild });
 });
 """
+
+
+SMALL = """root => [...root.querySelectorAll("button, select, summary")]
+  .filter(node => node.checkVisibility() && !node.closest("p, li, td, tbody th, figure"))
+  .map(node => {
+    const { width, height } = node.getBoundingClientRect();
+    return [node.textContent, width, height];
+  })
+  .filter(([, width, height]) => Math.min(width, height) < 24)"""
+"""What can be pressed and is smaller than WCAG's 24 px, but for links in words and tables."""

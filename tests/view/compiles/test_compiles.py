@@ -115,7 +115,7 @@ def test_the_text(golden: Log) -> None:
     )
     assert any("→ Pad batch to a few fixed sizes" in line for line in lines)
     assert "\x1b[" not in text(golden, width=100)
-    assert "\x1b[33m" in text(golden, width=100, color=True)
+    assert "\x1b[1m" in text(golden, width=100, color=True)
     assert all(len(line) <= 40 for line in text(golden, width=40).splitlines())
 
 

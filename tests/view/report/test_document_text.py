@@ -49,6 +49,9 @@ def test_color_adds_escape_codes_and_nothing_else(name: str) -> None:
     bare, colored = text(RECORDS[name], 90), text(RECORDS[name], 90, color=True)
     assert "\x1b" not in bare
     assert "\x1b[" in colored
+    # A color that is readable on white is not on black: words have the terminal's own.
+    painted = re.findall(r"\x1b\[3\dm(.*?)\x1b", colored)
+    assert {char for part in painted for char in part} <= set("!█▉▊▋▌▍▎▏")
     assert [line.rstrip() for line in ANSI.sub("", colored).splitlines()] == bare.splitlines()
 
 

@@ -1,0 +1,95 @@
+"""The next question about a report, as code that answers it.
+
+Buttons in the header of a report insert and run the code, and a terminal's report ends with it. A
+step is offered only where it gives an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from jaxscope.analysis.profile.warnings import SHORTEST_S
+from jaxscope.analysis.python.plain_call import plain_call
+from jaxscope.magics.session.session import Session
+from jaxscope.model import Form, Record, ValueKind
+from jaxscope.results.report import Report
+from jaxscope.view.bundle.payload_json import NextStepJson
+
+_PLAIN_JIT = re.compile(r"%%?jaxjit((\s+(-o|-n|--report|--runs|--view)\s+\S+|\s+(-q|--quiet))*)\s*")
+"""A first line whose options do not change the program."""
+_MAGIC = re.compile(r"%%?jax(jit|grad|vmap|pmap|compose)\b")
+_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE)
+
+
+def next_steps(report: Report, session: Session) -> list[NextStepJson]:
+    """The steps that apply to a report of this session, the likeliest first."""
+    found = [step(report, session) for step in _STEPS]
+    return [one for one in found if one is not None]
+
+
+def command(step: NextStepJson) -> str:
+    """The step as one line to type; of a cell that runs again, its new first line."""
+    return step["code"].partition("\n")[0]
+
+
+def _profile(report: Report, session: Session) -> NextStepJson | None:
+    """Time by line, where it was not measured and a call is long enough for it."""
+    record = report.record
+    program = record.programs[0] if record.programs else None
+    if program is None or program.profile is not None or record.form not in _FORMS:
+        return None
+    if any(one.label == "call" and one.median_s < SHORTEST_S for one in program.timings):
+        return None
+    shown_by = session.shown_by(report)
+    cell = "" if shown_by is None else shown_by.text
+    call = _call(record, cell)
+    if call:
+        code = f"%jaxprof {call}"
+        return {"label": "Profile", "title": f"Which line is slow? Runs {code}", "code": code}
+    magic = _MAGIC.match(cell)
+    if magic is None or "--profile" in cell.partition("\n")[0]:
+        return None
+    if record.form is Form.LINE and "\n" in cell.strip():
+        return None
+    code = f"{magic[0]} --profile{cell[magic.end() :]}"
+    title = "Which line is slow? Runs this cell again with --profile"
+    return {"label": "Profile", "title": title, "code": code, "replaces": cell}
+
+
+def _call(record: Record, cell: str) -> str:
+    """The one call behind the report, if `%jaxprof` compiles the same program for it."""
+    program = record.programs[0]
+    donated = any(value.kind is ValueKind.DONATED for value in program.inputs)
+    head = cell.partition("\n")[0]
+    if program.transforms != ("jit",) or donated or record.form is Form.BLOCK:
+        return ""
+    if record.form is Form.LINE:
+        options = head.strip().removesuffix(record.title)
+        return record.title if _PLAIN_JIT.fullmatch(options) else ""
+    if not _PLAIN_JIT.fullmatch(head):
+        return ""
+    return plain_call(cell, program.name)
+
+
+def _diff(report: Report, session: Session) -> NextStepJson | None:
+    """The changes since the last run of the same cell, where its code or its inputs changed."""
+    before = session.earlier(report)
+    if before is None or _shape(before.record) == _shape(report.record):
+        return None
+    first, second = session.shown_by(before), session.shown_by(report)
+    if first is None or second is None:
+        return None
+    code = f"%jaxdiff {first.number} {second.number}"
+    title = f"What did my change do? Runs {code}"
+    return {"label": "Diff with last run", "title": title, "code": code}
+
+
+def _shape(record: Record) -> Any:
+    """The code without the line of the magic, and the inputs of the programs."""
+    texts = [re.sub(r"\A%%.*", "", source.text) for source in record.sources]
+    return texts, [(p.title, [v.aval for v in p.inputs], len(p.equations)) for p in record.programs]
+
+
+_STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (_profile, _diff)

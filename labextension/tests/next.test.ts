@@ -1,0 +1,56 @@
+import { expect, test, vi } from "vitest";
+import { type Host, TextAbsent } from "../src/host";
+import { nextSteps } from "../src/next";
+
+const STEP = { label: "Profile", title: "Runs %jaxprof f(x)", code: "%jaxprof f(x)" };
+
+function labels(element: Element): (string | null)[] {
+  return [...element.querySelectorAll("button")].map((node) => node.textContent);
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+test("steps are offered while a kernel answers, and taken by a click", async () => {
+  const heard: Record<string, () => void> = {};
+  let steps = [STEP];
+  const host: Host = {
+    name: "lab",
+    nextSteps: async () => steps,
+    take: vi.fn(),
+    onReturn: (callback) => {
+      heard.returned = callback;
+      return () => undefined;
+    },
+    onLoss: (callback) => {
+      heard.lost = callback;
+      return () => undefined;
+    },
+  };
+  const { element } = nextSteps(host, "id");
+  await settled();
+  expect(labels(element)).toEqual(["Profile"]);
+  element.querySelector("button")?.click();
+  expect(host.take).toHaveBeenCalledWith("id", STEP);
+  heard.lost?.();
+  expect(labels(element)).toEqual([]);
+  steps = [STEP, { ...STEP, label: "Diff with last run" }];
+  heard.returned?.();
+  await settled();
+  expect(labels(element)).toEqual(["Profile", "Diff with last run"]);
+});
+
+test("nothing is offered without a kernel, by a page, or for a report without an id", async () => {
+  const refuses = { nextSteps: () => Promise.reject(new TextAbsent("no-kernel")) };
+  const asked = vi.fn();
+  const hosts: [Host, string][] = [
+    [{ name: "lab", ...refuses }, "id"],
+    [{ name: "page" }, "id"],
+    [{ name: "lab", nextSteps: asked }, ""],
+  ];
+  for (const [host, id] of hosts) {
+    const { element } = nextSteps(host, id);
+    await settled();
+    expect(labels(element)).toEqual([]);
+  }
+  expect(asked).not.toHaveBeenCalled();
+});

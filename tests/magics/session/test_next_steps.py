@@ -1,0 +1,82 @@
+"""The next question about a report: offered where it has an answer, as code that gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from jaxscope.magics.session.next_steps import next_steps
+from tests.magics.notebook import Notebook, open_notebook
+
+pytestmark = pytest.mark.jax
+
+NAME = "jaxscope_magics"
+LOSS = "%%jaxjit -n 0\ndef loss(x):\n    return jnp.tanh(x).sum()\nloss(x)"
+BLOCK = "%%jaxjit -n 0\ny = jnp.sin(x)\ny.sum()"
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(
+            "import jax, jax.numpy as jnp, jaxscope\nx = jnp.ones(8)\nenergy = lambda x: x @ x"
+        )
+        yield opened
+
+
+def code(notebook: Notebook) -> list[str]:
+    """The code of the steps of the last report."""
+    session = getattr(notebook.shell, NAME).session
+    return [step["code"] for step in next_steps(session.reports[-1], session)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "offered"),
+    [
+        (LOSS, "%jaxprof loss(x)"),
+        ("%jaxjit -n 0 -o r energy(x)", "%jaxprof energy(x)"),
+        (BLOCK, BLOCK.replace("jaxjit", "jaxjit --profile")),
+        # Its options are of the program: they stay.
+        (
+            "%jaxgrad -n 0 -w x energy(x)",
+            "%jaxgrad --profile -n 0 -w x energy(x)",
+        ),
+        (
+            f"{LOSS.replace('-n 0', '-n 0 -t scale')}\nscale = 2.0",
+            f"{LOSS.replace('-n 0', '--profile -n 0 -t scale')}\nscale = 2.0",
+        ),
+    ],
+)
+def test_a_report_without_times_by_line_offers_them(
+    notebook: Notebook, cell: str, offered: str
+) -> None:
+    ran = notebook.must(cell)
+    assert code(notebook) == [offered]
+    assert ran.text.endswith(f"next: {offered.partition(chr(10))[0]}")
+    notebook.must(offered)
+
+
+def test_no_profile_is_offered_where_it_would_say_nothing(notebook: Notebook) -> None:
+    notebook.must(LOSS.replace(" -n 0", " -n 5"))  # too short a call
+    assert code(notebook) == []
+    notebook.must("%%jaxjit --profile -n 0\ny = jnp.sin(x)\ny.sum()")
+    assert code(notebook) == []
+
+
+def test_two_runs_that_differ_offer_their_difference(notebook: Notebook) -> None:
+    short = BLOCK.replace("-n 0", "-n 5")
+    notebook.must(short)
+    notebook.must(short.replace("jaxjit", "jaxjit -o r"))
+    assert code(notebook) == []
+    notebook.must("x = jnp.ones(16)")
+    ran = notebook.must(short)
+    (diff,) = code(notebook)
+    assert ran.text.endswith(f"next: {diff}")
+    notebook.must("z = 1")
+    assert "7 FLOP → 15 FLOP" in notebook.must(diff).text
+    assert "There is no one report of In [99]" in str(notebook.run("%jaxdiff 99").error)
+
+
+def test_a_quiet_report_says_no_more(notebook: Notebook) -> None:
+    assert "next" not in notebook.must(BLOCK.replace("-n 0", "-q -n 0")).text
