@@ -25,7 +25,7 @@ _NEAR_LOW = 2.0
 NEAR_LATENCY = "near the limit of latency"
 _AGREE = 0.95
 """The fastest call, of the third fastest, on a machine that leaves the fastest ones undisturbed."""
-DISPATCH_SHARE = 0.65
+DISPATCH_SHARE = 0.55
 """A call with more dispatch is host-bound."""
 _DISPATCH_LOW = 0.35
 """Between these shares, another process may find most of the call in computing."""

@@ -63,8 +63,8 @@ def test_the_ridge_is_where_both_roofs_meet():
         (3e9, 1e8, 1.0, None, NEAR_LATENCY),
         (10, 80, 12e-6, 4.1e-6, "latency-bound"),
         (10, 80, 12e-6, 4.3e-6, NEAR_HOST),
-        (10, 80, 12e-6, 7.7e-6, NEAR_HOST),
-        (10, 80, 12e-6, 7.9e-6, "host-bound"),
+        (10, 80, 12e-6, 6.5e-6, NEAR_HOST),
+        (10, 80, 12e-6, 6.7e-6, "host-bound"),
     ],
 )
 def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, bound):
