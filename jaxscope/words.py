@@ -65,10 +65,13 @@ def continued(sentence: str) -> str:
 
 
 def parts(total: float, *values: float) -> tuple[str, ...]:
-    """The parts of a time as bare numbers in the total's unit, with as many decimals as it has."""
+    """The parts of a time as bare numbers in the total's unit, with as many decimals as it has.
+
+    One at least where the total has a single digit: of 2 s, a trace of 0.2 s is not 0.
+    """
     _, size = time_unit(total)
     head = significant(total / size)
-    decimals = len(head.partition(".")[2])
+    decimals = max(len(head.partition(".")[2]), int(len(head) == 1 and total > 0))
     return tuple(f"{value / size:.{decimals}f}" for value in values)
 
 

@@ -1,7 +1,8 @@
 """The roofline's verdict on the same programs in ten fresh processes, with and without more load.
 
-Each process measures the peaks itself. A program has one verdict, or it is "near the ridge": none
-may be memory-bound in one process and compute-bound in another.
+Each process measures the peaks itself, and times the small programs. A program has one verdict, or
+it is near two limits: none may be memory-bound in one process and compute- or latency-bound in
+another.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from measurements.pairs import load
 from measurements.process import printed
 
 RUNS = 10
+_CERTAIN = frozenset({"memory-bound", "compute-bound", "latency-bound", "host-bound"})
+"""Verdicts that exclude each other."""
 _ONE = """
-import json, jax
+import json, jax, jaxscope, jax.numpy as jnp
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.capture.timing.peaks import measure_peaks
 from jaxscope.model import Cost, Timing
@@ -26,8 +29,24 @@ peaks = measure_peaks(jax.devices()[0])
 found = {}
 for intensity in (0.1, 0.5, 1, 2, 4, 8, 16, 32, 64, 128):
     moved = peaks.bytes_per_s / 2
-    cost, call = Cost(intensity * moved, 0.0, moved), Timing("call", "cpu:0", (1.0,))
+    cost, call = Cost(intensity * moved, 0.0, moved), Timing("call", "cpu:0", (0.4,))
     found[str(intensity)] = verdict(cost, call, None, peaks).verdict
+def turns(x):
+    return jax.lax.scan(lambda c, _: (jnp.sin(c) * 1.1, None), x, None, length=200)[0]
+programs = {
+    "one addition": (lambda x: x + 1, (10,)),
+    "200 kFLOP": (lambda x: jnp.tanh(x @ x.T[:, :24]).sum(), (64, 64)),
+    "sum of 5000": (lambda x: (x * 2 + 1).sum(), (5000,)),
+    "200 turns": (turns, (64,)),
+    "sum of 500 000": (lambda x: (x * 2 + 1).sum(), (500_000,)),
+    "softmax of 200x200": (jax.nn.softmax, (200, 200)),
+    "sort of 200": (jnp.sort, (200,)),
+}
+for name, (function, shape) in programs.items():
+    program, = jaxscope.inspect(function, jnp.ones(shape)).programs
+    timings = {timing.label: timing for timing in program.timings}
+    said = verdict(program.cost, timings["call"], timings.get("dispatch"), peaks)
+    found[name] = said.verdict
 print(json.dumps({
     "flops": peaks.flops, "bytes_per_s": peaks.bytes_per_s, "settled": peaks.settled,
     "verdicts": found,
@@ -59,17 +78,14 @@ def ridges(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def agreement(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """By FLOP per byte: programs with one verdict in all processes, and with opposite ones."""
-    said = {
-        intensity: Counter(one["verdicts"][intensity] for one in found)
-        for intensity in found[0]["verdicts"]
-    }
-    both = [name for name, counts in said.items() if {"memory-bound", "compute-bound"} <= {*counts}]
+    """By program: those with one verdict in all processes, and those with opposite ones."""
+    said = {name: Counter(one["verdicts"][name] for one in found) for name in found[0]["verdicts"]}
+    both = [name for name, counts in said.items() if len(_CERTAIN & {*counts}) > 1]
     return {
         "programs": {"count": len(said)},
         "one_verdict": {"count": sum(len(counts) == 1 for counts in said.values())},
         "contradictions": {"count": len(both), "ok": not both},
-        "by_intensity": {name: dict(counts) for name, counts in said.items()},
+        "by_program": {name: dict(counts) for name, counts in said.items()},
     }
 
 

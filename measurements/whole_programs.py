@@ -2,14 +2,15 @@
 
 An opcode that one line alone has in the program that XLA receives, and that the compiled program
 has, must be on that line there; arithmetic that XLA rewrites into other arithmetic is not judged
-where the line computes something else instead. FLOPs and bytes of the lines and the unattributed
-ones must add up to the program's, to the last unit.
+where the line computes something else instead. FLOPs, bytes and live memory of the lines and the
+unattributed ones must add up to the program's, to the last unit; times to 1 %.
 """
 
 from __future__ import annotations
 
 import collections
 import json
+import math
 import sys
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -28,7 +29,8 @@ from jaxscope.analysis.links.line_figures import (
     stage_of,
     unattributed,
 )
-from jaxscope.model import Cost, Program, StageKind
+from jaxscope.model import Cost, Memory, Program, StageKind
+from jaxscope.model.profile import BufferTimeline, Profile
 from measurements.programs_frameworks import BUILDERS
 from measurements.programs_plain import PROGRAMS
 
@@ -42,7 +44,10 @@ _APPLYING = frozenset({"reduce", "reduce-window", "sort", "scatter", "select-and
 
 def measure(*names: str) -> dict[str, Any]:
     """Per program: its instructions by degree, opcodes that left their line, and the sums."""
-    table = {name: judged(inspected(f, args)) for name, f, args in programs(names)}
+    table = {
+        name: judged(inspected(f, args)) | measured(profiled(f, args))
+        for name, f, args in programs(names)
+    }
     kept = sum(row["opcodes kept"] for row in table.values())
     alone = sum(row["opcodes alone"] for row in table.values())
     total = sum(row["instructions"] for row in table.values())
@@ -53,8 +58,11 @@ def measure(*names: str) -> dict[str, Any]:
         "all": whole,
         "opcodes of one line": {"alone": alone, "kept": kept, "ok": kept == alone},
         "sums": {
-            "programs that add up": sum(row["adds up"] for row in table.values()),
-            "ok": all(row["adds up"] for row in table.values()),
+            what: {
+                "programs": sum(row[what] for row in table.values()),
+                "ok": all(row[what] for row in table.values()),
+            }
+            for what in ("adds up", "adds up in time", "adds up in memory")
         },
         "each": table,
     }
@@ -81,6 +89,19 @@ def inspected(function: Callable[..., Any], args: tuple[Any, ...]) -> Program:
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(function, *args).complete()
     return report.programs[0]
+
+
+def profiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Program:
+    """The program with its time and memory by line."""
+    return jaxscope.profile(function, *args).programs[0]
+
+
+def measured(program: Program) -> dict[str, Any]:
+    """The row of one profiled program."""
+    return {
+        "adds up in time": adds_up_in_time(program),
+        "adds up in memory": adds_up_in_memory(program),
+    }
 
 
 def judged(program: Program) -> dict[str, Any]:
@@ -136,6 +157,33 @@ def adds_up(program: Program) -> bool:
             ([row.bytes or 0 for row in lines], rest.bytes, cost.bytes_accessed),
         )
     )
+
+
+def adds_up_in_time(program: Program) -> bool:
+    """Whether the lines of each source and the unattributed time are the time in instructions.
+
+    A profile has the unattributed time of the source of which it is least; to 1 %.
+    """
+    found = program.profile
+    if not isinstance(found, Profile) or not found.covered_s > 0:
+        return False
+    by_source = collections.defaultdict[int, float](float)
+    for line in found.lines:
+        by_source[line.place.source] += line.seconds
+    rest = found.covered_s - max(by_source.values(), default=0.0)
+    return math.isclose(rest, found.unattributed_s, abs_tol=0.01 * found.covered_s)
+
+
+def adds_up_in_memory(program: Program) -> bool:
+    """Whether the buffers by line and the unattributed ones are XLA's own peak of temporaries."""
+    plan, memory = program.buffers, program.memory
+    if not isinstance(plan, BufferTimeline) or not isinstance(memory, Memory):
+        return False
+    by_line = collections.Counter[Any]()
+    for buffer in plan.alive:
+        by_line[buffer.place] += buffer.bytes
+    constants = plan.static - (memory.argument + memory.output - memory.alias)
+    return sum(by_line.values()) == plan.peak_temp <= plan.temp == memory.temp and constants >= 0
 
 
 def _computing(module: HloModule) -> Iterator[Any]:

@@ -68,6 +68,7 @@ def test_work_and_rates() -> None:
 def test_the_parts_of_a_time_share_its_unit_and_its_decimals() -> None:
     assert words.parts(0.042, 0.003, 0.004, 0.035) == ("3", "4", "35")
     assert words.parts(1.25, 0.05, 0.2, 1.0) == ("0.05", "0.20", "1.00")
+    assert words.parts(2.0, 0.21, 0.14, 1.65) == ("0.2", "0.1", "1.6")
     assert words.parts(0.0, 0.0) == ("0",)
 
 

@@ -109,7 +109,7 @@ def test_opposite_verdicts_on_one_program_are_over_the_budget():
     assert found["contradictions"] == {"count": 0, "ok": True}
     found = peak_verdicts.agreement([*near, process("memory-bound", "memory-bound")])
     assert found["contradictions"] == {"count": 1, "ok": False}
-    assert found["by_intensity"]["1"] == {"memory-bound": 3}
+    assert found["by_program"]["1"] == {"memory-bound": 3}
 
 
 def test_the_spin_adds_its_share():

@@ -18,7 +18,7 @@ import jaxscope
 from jaxscope.capture.compile_log import log as gathered
 from jaxscope.capture.compile_log import watch
 from jaxscope.capture.compiles import listener as events
-from jaxscope.capture.compiles import open_compile
+from jaxscope.capture.compiles import open_compiles
 from jaxscope.capture.compiles.history import History
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.model import CauseKind, CompileKind, SchemaError
@@ -250,7 +250,7 @@ def test_a_watch_that_cannot_end_keeps_the_blocks_exception(
 
 
 def test_more_compiles_than_are_kept_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_compile, "History", functools.partial(History, 4))
+    monkeypatch.setattr(open_compiles, "History", functools.partial(History, 4))
     with jaxscope.watch() as log:
         for n in range(6):
             fresh()(ones(n + 1))

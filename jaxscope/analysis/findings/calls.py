@@ -3,7 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from jaxscope.analysis.cost.roofline import DISPATCH_SHARE, FLOPS_PER_TRANSCENDENTAL, LAUNCH_S
+from jaxscope.analysis.cost.roofline import (
+    DISPATCH_SHARE,
+    FLOPS_PER_TRANSCENDENTAL,
+    dispatch_shares,
+)
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
@@ -90,8 +94,8 @@ def _host_bound(program: Program) -> Iterator[Finding]:
     call, dispatch = program.call, timing(program, "dispatch")
     if call is None or not call.samples or dispatch is None or not program.equations:
         return
-    share = dispatch.median_s / call.median_s
-    if share <= DISPATCH_SHARE or dispatch.median_s > LAUNCH_S:
+    share, _ = dispatch_shares(call, dispatch)
+    if share <= DISPATCH_SHARE:
         return
     if isinstance(program.roofline, Roofline):
         if program.roofline.verdict != "host-bound":

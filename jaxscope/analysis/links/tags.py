@@ -98,11 +98,12 @@ class TagPaths:
     only the inner tags, and the caller's path must be prepended.
     """
 
-    __slots__ = ("_equations",)
+    __slots__ = ("_by_last", "_equations")
 
     def __init__(self, paths: Sequence[TagPath]) -> None:
         """`paths` by equation id; empty for an untagged equation."""
         self._equations: dict[TagPath, tuple[int, ...]] = {}
+        self._by_last: dict[str, list[TagPath]] = {}
         for number, path in enumerate(paths):
             if path:
                 self._equations[path] = (*self._equations.get(path, ()), number)
@@ -141,8 +142,15 @@ class TagPaths:
             paths = [path]
         if not paths:
             # XLA merges equal reducers: a name may occur where none of its own callers is left.
-            paths = [path for path in self._equations if path[-len(tags) :] == tags]
+            paths = [path for path in self._ending(tags[-1]) if path[-len(tags) :] == tags]
         return TagMatch(tuple([n for path in paths for n in self._equations[path]]), tuple(paths))
+
+    def _ending(self, tag: str) -> Sequence[TagPath]:
+        """The paths with this tag at their end; sorted into groups when first asked for."""
+        if not self._by_last:
+            for path in self._equations:
+                self._by_last.setdefault(path[-1], []).append(path)
+        return self._by_last.get(tag, ())
 
     def _complete(self, tags: TagPath, caller: TagPath) -> TagPath | None:
         """The longest path of this program that starts like the caller's and continues with tags.

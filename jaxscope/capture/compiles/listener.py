@@ -2,7 +2,7 @@
 
 Listeners are called on the compiling thread and only on a miss, so a cached call costs nothing. An
 event carries a name and a duration; the caller and the arguments are read from JAX's frames
-(`_jax`). An event goes to `open_compile`, its compilation to `history`, and from there to a log.
+(`_jax`). An event goes to `open_compiles`, its compilation to `history`, and from there to a log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from jaxscope import words
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import canary
 from jaxscope.capture.compiles.history import BlockCompiles
-from jaxscope.capture.compiles.open_compile import CompileStage, OpenCompiles
+from jaxscope.capture.compiles.open_compile import CompileStage
+from jaxscope.capture.compiles.open_compiles import OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
 from jaxscope.model.compiles import UNOBSERVED, Persistent

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
+from jaxscope.capture.inputs.arguments import OBJECTS, Arguments, TracedLeaf
 from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
@@ -197,13 +197,13 @@ class Inputs:
                 if jax.tree_util.tree_leaves(tree):
                     packed[name] = tree
         if self.objects is not None:
-            state = [
-                take(InputLeaf(leaf.path, leaf.value, leaf.choice))
+            state = {
+                leaf.path: take(InputLeaf(leaf.path, leaf.value, leaf.choice))
                 for leaf in self.objects.leaves
                 if leaf.choice.traced
-            ]
+            }
             if state:
-                packed["nnx_state"] = state
+                packed[OBJECTS] = state
         return Arguments(packed, tuple(leaves))
 
     def _decide(self, name: str) -> Callable[[Any], Choice]:

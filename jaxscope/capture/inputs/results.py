@@ -13,6 +13,7 @@ from jax.core import Tracer
 
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.inputs import nnx, pytrees
+from jaxscope.capture.inputs.arguments import OBJECTS
 from jaxscope.capture.inputs.inputs import Substituted
 from jaxscope.capture.inputs.mutation import find_tracer
 from jaxscope.capture.options.refusals import RefusedError, holds_tracer
@@ -89,10 +90,10 @@ class OutcomeReader:
                     "without the map."
                 )
             for state in after.values():
-                self._collect("nnx_state", "nnx_state", state)
+                self._collect(OBJECTS, OBJECTS, state)
         for made in list(self._new_objects.values()):
             for state in jax.tree_util.tree_leaves(nnx.state_of(made)):
-                self._collect("nnx_state", "nnx_state", state)
+                self._collect(OBJECTS, OBJECTS, state)
         return Outcome(
             dict(names),
             deleted,

@@ -7,7 +7,13 @@ import random
 
 import pytest
 
-from jaxscope.analysis.cost.roofline import NEAR_RIDGE, Peaks, verdict
+from jaxscope.analysis.cost.roofline import (
+    NEAR_HOST,
+    NEAR_LATENCY,
+    NEAR_RIDGE,
+    Peaks,
+    verdict,
+)
 from jaxscope.model import Cost, Roofline, Timing, Unavailable
 
 PEAKS = Peaks(
@@ -44,12 +50,21 @@ def test_the_ridge_is_where_both_roofs_meet():
         (1e9, 8e9, 1.0, None, "memory-bound"),
         (1e9, 8e9, 1.0, 10e-6, "memory-bound"),
         (10, 80, 12e-6, 10e-6, "host-bound"),
-        (10, 80, 12e-6, 5e-6, "latency-bound"),
+        (10, 80, 12e-6, 4e-6, "latency-bound"),
         (10, 80, 12e-6, None, "latency-bound"),
         (0, 0, 12e-6, 10e-6, "host-bound"),
         # A CPU runs small programs before it returns: that is no dispatch.
         (1e5, 8e5, 9e-3, 8.9e-3, "latency-bound"),
         (1e5, 4e4, 15e-6, 14e-6, "memory-bound"),
+        (1e9, 4.9e8, 1.0, None, "latency-bound"),
+        (1e9, 5.1e8, 1.0, None, NEAR_LATENCY),
+        (1e9, 1.9e9, 1.0, None, NEAR_LATENCY),
+        (1e9, 2.1e9, 1.0, None, "memory-bound"),
+        (3e9, 1e8, 1.0, None, NEAR_LATENCY),
+        (10, 80, 12e-6, 4.1e-6, "latency-bound"),
+        (10, 80, 12e-6, 4.3e-6, NEAR_HOST),
+        (10, 80, 12e-6, 6.5e-6, NEAR_HOST),
+        (10, 80, 12e-6, 6.7e-6, "host-bound"),
     ],
 )
 def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, bound):
@@ -115,10 +130,44 @@ def test_peaks_measured_under_load_change_no_verdict_without_saying_so():
         assert not {"memory-bound", "compute-bound"} <= verdicts
 
 
+def test_one_program_is_not_latency_bound_here_and_memory_bound_there():
+    """Ten processes on a machine on which the time and the peaks vary by a factor of 1.5."""
+    draw = random.Random(0)
+    for share in (0.01, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5):
+        cost, verdicts = Cost(1.0, 0.0, share * 10e9), set()
+        for _ in range(10):
+            peaks = dataclasses.replace(PEAKS, bytes_per_s=10e9 * draw.uniform(0.7, 1))
+            call = Timing("call", "cpu:0", (draw.uniform(1, 1.5), 2.0))
+            found = verdict(cost, call, None, peaks)
+            assert isinstance(found, Roofline)
+            verdicts.add(found.verdict)
+        assert not {"latency-bound", "memory-bound"} <= verdicts
+
+
+def test_a_call_that_mostly_waits_in_some_rounds_alone_may_be_host_bound():
+    call, dispatch = (
+        Timing("call", "cpu:0", (20e-6, 54e-6, 54e-6)),
+        Timing("dispatch", "cpu:0", (7e-6, 46e-6, 46e-6)),
+    )
+    found = verdict(Cost(10, 0.0, 80), call, dispatch, PEAKS)
+    assert isinstance(found, Roofline)
+    assert found.verdict == NEAR_HOST
+    assert "dispatch takes 35 % to 85 % of the call" in found.evidence
+
+
+def test_peaks_of_a_busy_device_leave_open_whether_latency_is_the_limit():
+    busy = dataclasses.replace(PEAKS, settled=False)
+    found = verdict(Cost(1.0, 0.0, 5e9), Timing("call", "cpu:0", (1.0,)), None, busy)
+    assert isinstance(found, Roofline)
+    assert found.verdict == NEAR_LATENCY
+    assert "the fastest call reaches 50 % of the nearest roof" in found.evidence
+    assert "peaks were measured on a busy device" in found.evidence
+
+
 def test_peaks_of_a_busy_device_say_so_where_they_leave_the_limit_open():
     busy = dataclasses.replace(PEAKS, settled=False)
     for intensity, said in ((30, True), (60, False)):
-        cost, call = Cost(intensity * 5e9, 0.0, 5e9), Timing("call", "cpu:0", (7.0,))
+        cost, call = Cost(intensity * 5e9, 0.0, 5e9), Timing("call", "cpu:0", (2.0,))
         found = verdict(cost, call, None, busy)
         assert isinstance(found, Roofline)
         assert (found.verdict == NEAR_RIDGE) is said
@@ -127,7 +176,7 @@ def test_peaks_of_a_busy_device_say_so_where_they_leave_the_limit_open():
 
 def test_a_busy_machine_makes_no_program_latency_bound():
     """Some calls are as fast as on a quiet one."""
-    cost, calls = Cost(1e9, 0.0, 8e9), (1.0, *[12.0] * 9)
+    cost, calls = Cost(1e9, 0.0, 8e9), (1.0, *[24.0] * 9)
     found = verdict(cost, Timing("call", "cpu:0", calls), None, PEAKS)
     assert isinstance(found, Roofline)
     assert found.verdict == "memory-bound"

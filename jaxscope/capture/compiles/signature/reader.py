@@ -22,6 +22,7 @@ from jaxscope.analysis.compiles.causes.signature import (
     ControlFlowBody,
     JittedFunction,
     StaticArgument,
+    Structure,
     TracedArgument,
 )
 from jaxscope.capture import _jax
@@ -31,10 +32,12 @@ from jaxscope.capture.compiles.signature.functions import current, function
 from jaxscope.capture.compiles.signature.structures import Structures
 from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
 from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
+from jaxscope.capture.inputs.arguments import OBJECTS
 from jaxscope.model.compiles import CompileKind
 
 _OPERATION_PARAMETERS = 24
 _TUPLES = 256
+_NAME = re.compile(r"\w+")
 _NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
 
 
@@ -68,6 +71,7 @@ class SignatureReader:
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
+        of_cell = call.kind is CompileKind.AOT and current() is not None
         for position, (name, value) in enumerate(given):
             keyword = position >= len(args)
             if (position in static and not keyword) or name in call.static_argnames:
@@ -75,7 +79,8 @@ class SignatureReader:
                     static_argument(name, value, self.ids, keyword=keyword, position=position)
                 )
             else:
-                arguments.append(self._argument(name, value, keyword, position))
+                argument = self._argument(name, value, keyword, position)
+                arguments += _objects(argument) if of_cell and name == OBJECTS else [argument]
         if call.given is not None:
             arguments = self._flat(arguments, call.args or ())
         return CallSignature(
@@ -162,6 +167,25 @@ class SignatureReader:
             texts = _jax.named_settings(found)
             self._context = (found, texts)
         return texts
+
+
+def _objects(given: TracedArgument) -> list[TracedArgument]:
+    """The arrays of a cell's Flax NNX objects as arguments: `.kernel` of `model`."""
+    paths = [path[2:-2] for path in given.structure.paths]  # the keys of a dictionary
+    found: dict[str, list[tuple[str, ArgumentLeaf]]] = {}
+    for path, leaf in zip(paths, given.leaves, strict=True):
+        name = _NAME.match(path)
+        root = name[0] if name is not None else given.name
+        found.setdefault(root, []).append((path.removeprefix(root), leaf))
+    return [
+        replace(
+            given,
+            name=root,
+            structure=Structure(hash(rest := tuple([path for path, _ in few])), rest),
+            leaves=tuple([leaf for _, leaf in few]),
+        )
+        for root, few in found.items()
+    ]
 
 
 def _parameter(value: Any) -> tuple[str, int]:
