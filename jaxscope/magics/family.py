@@ -35,7 +35,7 @@ class Family(Magics):
 
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
-        report = Report(ran.record, ran.texts)
+        report = Report(ran.record, ran.texts, ran.origin)
         self.scope.session.add(report, key)
         if name is not None:
             self._shell.user_ns[name] = report
