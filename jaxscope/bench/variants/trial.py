@@ -90,7 +90,9 @@ class _Trials:
             cell = _with_option(text, f"-d {','.join(change.donate)}")
             shown = unified(text, cell)
         found = tried(self.record, self.origin, change, self.time_limit)
-        return dataclasses.replace(found, number=number, line=change.line, diff=shown, cell=cell)
+        return dataclasses.replace(
+            found, number=number, line=change.line, diff=shown, cell=cell.rstrip()
+        )
 
 
 def _with_option(text: str, option: str) -> str:
@@ -119,6 +121,9 @@ def explained(change: Change) -> Generator[list[VariantTrial]]:
         yield outcome
     except (TrialRefused, TimedOut) as refused:
         why = str(refused)
+        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+    except NameError as error:
+        why = f"`{error.name}` was deleted since the run: create it again, and run the cell again."
         outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
     except Exception as error:
         why = f"It raised {describe_error(error)}."
