@@ -45,6 +45,7 @@ ACCURACY = (
     "false_findings",
     "recompile_situations",
     "finding_effects",
+    "tried_fixes",
     "link_coverage",
     "link_sweep",
     "whole_programs",

@@ -13,6 +13,7 @@ from jaxscope.magics.family import Family
 from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.session.viewer_comm import Serving
 from jaxscope.magics.transforms import Transforms
+from jaxscope.magics.trying import Trying
 from jaxscope.magics.watching import Watching
 from jaxscope.version import TESTED_JAX
 
@@ -22,6 +23,7 @@ FAMILIES: tuple[type[Family], ...] = (
     Watching,
     Benchmarking,
     Differences,
+    Trying,
     Serving,
 )
 """Magics by subject. A new family is a class in its own file, and its name here."""

@@ -37,7 +37,7 @@ class Family(Magics):
 
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
-        report = Report(ran.record, ran.texts)
+        report = Report(ran.record, ran.texts, ran.origin)
         shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
         self.scope.session.add(report, shown_by)
         if name is not None:

@@ -30,6 +30,8 @@ _GUIDE = {
     ("cell", "jaxbench"): "compare NumPy, PyTorch, JAX and others over sizes",
     ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
     ("line", "jaxdiff"): "compare a cell's last two runs, or two reports",
+    ("line", "jaxtry"): "try the fixes of the last report, and measure the gain",
+    ("line", "jaxflags"): "time a call under XLA options: %jaxflags f(x)",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

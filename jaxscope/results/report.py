@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,7 @@ from jaxscope.model import (
     Roofline,
     Source,
     StageKind,
+    TextSource,
     Timing,
     Unavailable,
     Value,
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 
     from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual
     from jaxscope.capture.profile.xprof import XProfServer
+    from jaxscope.capture.run.context import RunOrigin
     from jaxscope.frontend.widget import ReportWidget
     from jaxscope.results.passes import Passes
+    from jaxscope.results.trials import Trials
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
 
@@ -59,6 +63,16 @@ class Report(LiveRecord):
     """
 
     noun, mark, record_type = "report", "programs", Record
+
+    def __init__(
+        self,
+        record: Record,
+        texts: Sequence[TextSource | None] = (),
+        origin: RunOrigin | None = None,
+    ) -> None:
+        super().__init__(record, texts)
+        self.origin = origin
+        """The code and the namespace of the run; None for a loaded report."""
 
     # Data.
 
@@ -223,6 +237,15 @@ class Report(LiveRecord):
             return found
         first = [self.compiles[i].compile_s for i in about.compiles]
         return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
+
+    def try_fixes(self, *findings: int, time_limit: float = 30.0) -> Trials:
+        """Apply the fix of each finding, or of these (from 1), check and time it.
+
+        Nothing of the namespace changes. Raises ValueError where there is nothing to build again.
+        """
+        from jaxscope.bench.variants.trial import try_fixes
+
+        return try_fixes(self._record, self.origin, findings, time_limit)
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any

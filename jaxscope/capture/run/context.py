@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.inputs.arguments import Arguments
@@ -136,6 +137,19 @@ class FinishedRun:
     """The user's value; None where the program was not run."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrigin:
+    """The code of a run and the namespace that it read, to build its programs again."""
+
+    form: Form
+    settings: Settings
+    namespace: MutableMapping[str, Any] = field(repr=False)
+    text: CellText | None = None
+    """The cell; None for a call."""
+    expression: str = ""
+    """The call of a line magic."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The result of an invocation: its value, its record, and the live texts of its programs."""
@@ -147,3 +161,5 @@ class Ran:
     """One line on what jaxscope could not do; usually empty."""
     error: BaseException | None = None
     """An exception of the user's code, where the record covers the run until then."""
+    origin: RunOrigin | None = None
+    """None where the programs cannot be built again."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.compile import device_and_precision
 from jaxscope.capture.run import evidence, record
-from jaxscope.capture.run.context import Invocation, Ran, RunContext, invocation
+from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin, invocation
 from jaxscope.capture.run.decorator_form import DecoratedCell
 from jaxscope.capture.run.error_notes import CellErrors, explained_call
 from jaxscope.capture.run.function_form import FunctionCell
@@ -52,8 +53,11 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     _wait(settings, context)
     found = _form(text, settings, form)
     if found in _CELLS:
-        return _functions(text, settings, context, found)
-    return _block(text, settings, context)
+        ran = _functions(text, settings, context, found)
+    else:
+        ran = _block(text, settings, context)
+    origin = RunOrigin(form=found, settings=settings, namespace=context.namespace, text=text)
+    return replace(ran, origin=origin)
 
 
 def expression(text: str, settings: Settings, context: RunContext, magic: str = "jaxjit") -> Ran:
@@ -69,7 +73,10 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
         if debugging := _debugging():
             return _call_alone(call, settings, context, text, debugging)
         try:
-            return _call(call, settings, context, Form.LINE, text)
+            ran = _call(call, settings, context, Form.LINE, text)
+            space = context.namespace
+            origin = RunOrigin(form=Form.LINE, settings=settings, namespace=space, expression=text)
+            return replace(ran, origin=origin)
         except Exception as error:
             if not error_origin.is_ours(error, FILE):
                 raise

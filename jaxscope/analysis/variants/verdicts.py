@@ -1,0 +1,72 @@
+"""The verdict of a trial from its figures: only a gain that is clear twice is claimed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jaxscope.model.comparison import Ratio, RatioVerdict
+from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
+
+GAIN = 0.05
+"""The end of a ratio's interval must clear this. Two placements of the same program in memory
+differ by a few percent, and a fix is not worth less."""
+PEAK = 0.05
+"""The same for the planned peak, which is exact: less is not worth an edit."""
+
+
+def agreeing(series: Sequence[Ratio]) -> Ratio:
+    """Several series of rounds as one ratio: the last two that agree on a verdict, with an
+    interval that covers both; unclear where no two do."""
+    last = series[-1]
+    if len(series) == 1:
+        return last
+    clear = (RatioVerdict.FASTER, RatioVerdict.SLOWER, RatioVerdict.SAME)
+    other = next((one for one in series[-2::-1] if one.verdict is last.verdict), None)
+    if other is None or last.verdict not in clear:
+        low, high = min(one.low for one in series), max(one.high for one in series)
+        why = last.why or "The series of rounds disagree."
+        return replace(last, low=low, high=high, verdict=RatioVerdict.UNCLEAR, why=why)
+    return replace(
+        last,
+        estimate=math.sqrt(last.estimate * other.estimate),
+        low=min(last.low, other.low),
+        high=max(last.high, other.high),
+        rounds=last.rounds + other.rounds,
+    )
+
+
+def is_settled(series: Sequence[Ratio]) -> bool:
+    """Whether no further series is needed: a difference has to be confirmed by a second one."""
+    last = series[-1]
+    if len(series) == 1:
+        return not (last.high < 1 - GAIN or last.low > 1 + GAIN)
+    return agreeing(series).verdict is not RatioVerdict.UNCLEAR
+
+
+def judge(
+    ratio: Ratio, aim: Aim, before: PlanFigures, after: PlanFigures
+) -> tuple[TrialVerdict, str]:
+    """The verdict, and a sentence for all but better and worse."""
+    saved = _saved(before, after)
+    unclear = ratio.verdict is RatioVerdict.UNCLEAR
+    faster = not unclear and ratio.high < 1 - GAIN
+    slower = not unclear and ratio.low > 1 + GAIN
+    if aim is Aim.MEMORY:
+        if saved is not None and saved > PEAK:
+            return TrialVerdict.BETTER, "The aim is memory." if slower else ""
+        return TrialVerdict.SAME, "The peak stays the same."
+    if faster:
+        return TrialVerdict.BETTER, ""
+    if slower:
+        return TrialVerdict.WORSE, ""
+    if unclear:
+        return TrialVerdict.UNCLEAR, ratio.why or "The rounds do not decide."
+    return TrialVerdict.SAME, "No gain here."
+
+
+def _saved(before: PlanFigures, after: PlanFigures) -> float | None:
+    if not before.peak or after.peak is None:
+        return None
+    return 1 - after.peak / before.peak

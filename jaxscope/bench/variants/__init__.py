@@ -1,0 +1,1 @@
+"""A program changed in one way: built beside the original, compared with it, and timed."""

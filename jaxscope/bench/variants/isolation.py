@@ -1,0 +1,181 @@
+"""A namespace that is the same after a trial, and the refusal of code with effects."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+from collections.abc import Collection, Generator, Iterable, Mapping, MutableMapping
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import jax
+
+from jaxscope.capture.source.frames import is_user_file
+
+_EFFECTS = frozenset(
+    "print input open exec eval globals setattr delattr display tqdm __import__".split()  # noqa: SIM905
+)
+_MODULES = frozenset(
+    "os sys shutil subprocess pathlib socket requests urllib logging warnings time random "  # noqa: SIM905
+    "matplotlib plt wandb pickle threading builtins".split()
+)
+_IN_PLACE = frozenset(
+    "append extend insert update add remove pop clear setdefault write writelines flush close "  # noqa: SIM905
+    "sleep save savez tofile to_csv seed shuffle debug info callback io_callback".split()
+)
+_GLOBAL = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_ABSENT = object()
+
+
+class TrialRefused(Exception):
+    """A program that must not run again; the text is a whole sentence."""
+
+
+def refuse_effects(tree: ast.AST, namespace: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise TrialRefused for code whose effects a trial would repeat.
+
+    `names` are those that the code reads: the user's functions behind them are searched, too.
+    """
+    for node in ast.walk(tree):
+        what = ""
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in _EFFECTS:
+                what = f"`{name}`"
+            case ast.Call(func=ast.Attribute() as called) if _has_effects(called, namespace):
+                what = f"`{ast.unparse(called)}`"
+            case ast.Global() | ast.Nonlocal() | ast.Await() | ast.Yield():
+                what = f"`{type(node).__name__.lower()}`"
+            case _:
+                continue
+        if what:
+            raise _refusal(what, getattr(node, "lineno", None))
+    seen: set[int] = set()
+    for name in names:
+        value = namespace.get(name, _ABSENT)
+        inner = getattr(value, "__wrapped__", value)
+        if isinstance(inner, FunctionType):
+            _search(inner.__code__, inner.__globals__, name, seen)
+
+
+def _has_effects(called: ast.Attribute, namespace: Mapping[str, Any]) -> bool:
+    root = _root(called)
+    module = namespace.get(root)
+    package = module.__name__.partition(".")[0] if isinstance(module, ModuleType) else root
+    if package in _MODULES:
+        return True
+    if root in ("np", "numpy"):  # its global generator
+        return ".random." in ast.unparse(called)
+    return called.attr in _IN_PLACE and not _functional(called)
+
+
+def _functional(called: ast.Attribute) -> bool:
+    """`x.at[i].add(1)` and `optimizer.update(...)` give a result and change nothing."""
+    return any(isinstance(n, ast.Attribute) and n.attr == "at" for n in ast.walk(called)) or (
+        called.attr == "update"
+    )
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _search(code: CodeType, space: Mapping[str, Any], name: str, seen: set[int]) -> None:
+    if id(code) in seen or not is_user_file(code.co_filename):
+        return
+    seen.add(id(code))
+    found = set(code.co_names) & _EFFECTS
+    # A name of the user's own is not the builtin.
+    found = {one for one in found if one not in space}
+    stored = [i for i in dis.get_instructions(code) if i.opname in _GLOBAL]
+    if found or stored:
+        what = sorted(found)[0] if found else f"global {stored[0].argval}"
+        raise _refusal(f"`{what}` in `{name}`", None)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _search(constant, space, name, seen)
+    for one in code.co_names:
+        value = space.get(one)
+        inner = getattr(value, "__wrapped__", value)
+        if isinstance(inner, FunctionType):
+            _search(inner.__code__, inner.__globals__, one, seen)
+
+
+def _refusal(what: str, line: int | None) -> TrialRefused:
+    where = f" on line {line}" if line else ""
+    return TrialRefused(f"{what}{where} has effects, and a trial would repeat them.")
+
+
+def refuse_program_effects(traced: Any) -> None:
+    """Raise TrialRefused for a traced program with effects, such as `jax.debug.print`."""
+    effects = getattr(getattr(traced, "jaxpr", None), "effects", None)
+    if effects:
+        kinds = sorted({type(one).__name__.removesuffix("Effect").lower() for one in effects})
+        raise TrialRefused(
+            f"The program has effects ({', '.join(kinds)}), and a trial would repeat them."
+        )
+
+
+def missing(namespace: Mapping[str, Any], names: Collection[str], bound: Collection[str]) -> None:
+    """Raise TrialRefused for an input that was deleted since the run."""
+    for name in names:
+        if name not in namespace:
+            continue
+        for leaf in _leaves(namespace[name]):
+            if isinstance(leaf, jax.Array) and leaf.is_deleted():
+                raise TrialRefused(
+                    f"`{name}` was donated or deleted since the run: create it again, and run the "
+                    "cell again."
+                )
+
+
+@contextmanager
+def isolated(
+    namespace: MutableMapping[str, Any], names: Iterable[str], arrays: bool
+) -> Generator[MutableMapping[str, Any]]:
+    """The user's namespace with copies of what these names hold; after the block it is as before.
+
+    `arrays` copies JAX's arrays as well, for code that donates them. The names stay in the
+    namespace itself, because functions of other cells look them up there.
+    """
+    before = dict(namespace)
+    memo: dict[int, Any] = {}
+    for name in names:
+        if name in before:
+            namespace[name] = _copied(name, before[name], arrays, memo)
+    try:
+        yield namespace
+    finally:
+        for name in [name for name in namespace if name not in before]:
+            del namespace[name]
+        for name, value in before.items():
+            if namespace.get(name, _ABSENT) is not value:
+                namespace[name] = value
+
+
+def _copied(name: str, value: Any, arrays: bool, memo: dict[int, Any]) -> Any:
+    if isinstance(value, ModuleType | FunctionType | type) or (
+        callable(value) and (not hasattr(value, "__dict__") or hasattr(value, "lower"))
+    ):
+        return value
+    for leaf in _leaves(value):
+        if isinstance(leaf, jax.Array):
+            memo[id(leaf)] = leaf.copy() if arrays else leaf
+        elif callable(leaf):
+            memo[id(leaf)] = leaf
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:
+        raise TrialRefused(
+            f"`{name}` cannot be copied, so a trial could change it: not tried."
+        ) from None
+
+
+def _leaves(value: Any) -> list[Any]:
+    try:
+        return jax.tree_util.tree_leaves(value)
+    except Exception:
+        return []

@@ -1,0 +1,120 @@
+"""Two built programs: their results compared, and their calls timed against each other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxscope.analysis.comparison import stats
+from jaxscope.analysis.variants import verdicts
+from jaxscope.bench.plan import Limits
+from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
+from jaxscope.bench.rounds.timed_call import TimedImplementation
+from jaxscope.bench.rounds.watchdog import Alarm
+from jaxscope.bench.variants.isolation import TrialRefused
+from jaxscope.bench.variants.programs import BuiltProgram
+from jaxscope.bench.warnings import results
+from jaxscope.capture.timing.sampling import waiting
+from jaxscope.model.comparison import Ratio
+
+SERIES = 3
+"""At most: two that agree decide."""
+SERIES_S = 1.0
+"""Of the rounds of one series."""
+_FEWEST, _LONGEST_S = 15, 6.0
+"""A series of long calls takes longer, until it has so many rounds of three calls."""
+_BUSY = "The machine was busy."
+
+
+def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:
+    """The results of the changed program against those of the original."""
+    lost = [name for name in before.results if name not in after.results]
+    if lost:
+        text = f"The changed code does not bind `{lost[0]}` any more."
+        return results.Check(float("inf"), 0.0, text)
+    mine, theirs = _arrays(after.results, before.results), _arrays(before.results, before.results)
+    terms = max([_size(leaf) for leaf in jax.tree_util.tree_leaves(before.args)], default=1)
+    return results.check(mine, theirs, terms, against="the original")
+
+
+def _arrays(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+    arrays: list[np.ndarray[Any, Any]] = []
+    for name in sorted(names):
+        for leaf in jax.tree_util.tree_leaves(found[name]):
+            if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(
+                leaf.dtype, jax.dtypes.prng_key
+            ):
+                leaf = jax.random.key_data(leaf)
+            array = np.asarray(leaf)
+            if array.dtype.kind in "biufcV":
+                arrays.append(array)
+    return arrays
+
+
+def _size(leaf: Any) -> int:
+    return int(np.size(leaf)) if hasattr(leaf, "shape") else 1
+
+
+def ratio(before: BuiltProgram, after: BuiltProgram, deadline: float, alarm: Alarm) -> Ratio:
+    """The time of the changed call over that of the original, in paired rounds.
+
+    A difference counts once a second series, with arguments at other addresses, confirms it.
+    """
+    found: list[Ratio] = []
+    for number in range(SERIES):
+        found.append(_series(before, after, deadline, alarm, number))
+        if verdicts.is_settled(found):
+            break
+    return verdicts.agreeing(found)
+
+
+def _series(
+    before: BuiltProgram, after: BuiltProgram, deadline: float, alarm: Alarm, seed: int
+) -> Ratio:
+    left = deadline - time.perf_counter()
+    if left < SERIES_S / 2:
+        raise TrialRefused("The time limit was reached before the rounds were complete.")
+    base, changed = _timed("before", before), _timed("after", after)
+    for one in (base, changed):
+        with alarm.within(left, "The warm-up"):
+            began = time.perf_counter()
+            one.block(one.batch(1), 1)
+            one.warm_up(time.perf_counter() - began)
+    twin = base.twin(before.fresh(), None)
+    # Each call is preceded by one that is not timed.
+    wanted = 2 * _FEWEST * (2 * base.estimate + changed.estimate)
+    seconds = min(max(SERIES_S, min(wanted, _LONGEST_S)), left)
+    limits = Limits(max_rounds=401, seconds=seconds, call_s=max(left, 0.1))
+    run_rounds([base, changed], base, limits, alarm=alarm, twin=twin, deadline=deadline, seed=seed)
+    for one in (base, changed):
+        if one.failure:
+            raise TrialRefused(one.failure)
+    everyone = [base, changed, *([] if twin.failure else [twin])]
+    count, (left_out, _) = finished(everyone), dropped(everyone)
+    kept = [i for i in range(count) if i not in set(left_out)]
+
+    def logs(one: TimedImplementation) -> list[float]:
+        return stats.log_ratios([one.seconds[i] for i in kept], [base.seconds[i] for i in kept])
+
+    own = stats.estimate(logs(twin)) if not twin.failure else None
+    null = max(abs(own.low), abs(own.high)) if own is not None and own.count >= 6 else None
+    return stats.combined([stats.estimate(logs(changed))], _BUSY, null)
+
+
+def _timed(label: str, program: BuiltProgram) -> TimedImplementation:
+    args = program.fresh()
+    outputs = program.call(*args)
+    jax.block_until_ready(outputs)
+    size = sum(getattr(leaf, "nbytes", 0) for leaf in jax.tree_util.tree_leaves(program.args))
+    return TimedImplementation(
+        label,
+        program.call,
+        waiting(outputs),
+        program.fresh(),
+        program.fresh if program.donates else None,
+        fresh_bytes=size if program.donates else 0,
+    )

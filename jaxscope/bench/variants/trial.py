@@ -1,0 +1,189 @@
+"""Try the fixes of a report: each change is built, compared, timed and judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from jaxscope.analysis.variants import change_of, verdicts
+from jaxscope.analysis.variants.edits import unified
+from jaxscope.bench.cell.timed_code import describe_error
+from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
+from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants.isolation import (
+    TrialRefused,
+    isolated,
+    missing,
+    refuse_effects,
+)
+from jaxscope.bench.variants.programs import Builder, BuiltProgram
+from jaxscope.capture.run.context import RunOrigin
+from jaxscope.model import FindingKind, Form, Record, SourceKind
+from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
+from jaxscope.results.trials import Trials
+
+NO_ORIGIN = (
+    "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
+)
+_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE)
+
+
+_CAVEATS = (FindingKind.UNCERTAIN_FIGURE, FindingKind.APPROXIMATE_SOURCE_MAPPING)
+
+
+class TrialError(ValueError):
+    """There is nothing to try; the text is a sentence."""
+
+
+def try_fixes(
+    record: Record,
+    origin: RunOrigin | None,
+    findings: Sequence[int] = (),
+    time_limit: float = 30.0,
+    say: Callable[[str], None] = lambda text: None,
+) -> Trials:
+    """The fixes of these findings, from 1, or of all; `time_limit` is of each.
+
+    Raises TrialError where there is nothing to try.
+    """
+    if origin is None or origin.form not in _FORMS:
+        raise TrialError(NO_ORIGIN)
+    number = len(record.findings)
+    if not number:
+        raise TrialError("The report has no findings, so there is no fix to try.")
+    for one in findings:
+        if not 1 <= one <= number:
+            raise TrialError(f"There is no finding {one}: the report has {number}.")
+    about_code = [i for i in range(1, number + 1) if record.findings[i - 1].kind not in _CAVEATS]
+    changes = [(one, change_of(record.findings[one - 1], record)) for one in findings or about_code]
+    if not changes:
+        raise TrialError("The findings are about figures of the report: there is no fix to try.")
+    found = _Trials(record, origin, time_limit, say)
+    return Trials(tuple([found.of(one, change) for one, change in changes]), record.title)
+
+
+@dataclasses.dataclass(slots=True)
+class _Trials:
+    """Trials of one report, which share the original program."""
+
+    record: Record
+    origin: RunOrigin
+    time_limit: float
+    say: Callable[[str], None]
+
+    def of(self, number: int, change: Change | str) -> VariantTrial:
+        """One trial; it never raises but for an interrupt."""
+        finding = self.record.findings[number - 1]
+        kind = str(finding.kind)
+        if isinstance(change, str):
+            return VariantTrial(
+                kind, TrialVerdict.NOT_TRIED, change, number=number, line=finding.line
+            )
+        self.say(f"trying: {change.title}")
+        source = self.record.sources[change.source] if self.record.sources else None
+        text = "" if source is None else source.text
+        cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
+        shown = unified(text, change.text) if change.text else ""
+        if change.donate:
+            cell = _with_option(text, f"-d {','.join(change.donate)}")
+            shown = unified(text, cell)
+        found = tried(self.record, self.origin, change, self.time_limit)
+        return dataclasses.replace(
+            found, number=number, line=change.line, diff=shown, cell=cell.rstrip()
+        )
+
+
+def _with_option(text: str, option: str) -> str:
+    first, _, rest = text.partition("\n")
+    if not first.startswith("%%"):
+        return text
+    magic, _, line = first.partition(" ")
+    return "\n".join([f"{magic} {option} {line}".rstrip(), rest])
+
+
+def tried(record: Record, origin: RunOrigin, change: Change, time_limit: float) -> VariantTrial:
+    """One change, tried within so many seconds beyond its compilation."""
+    name = record.programs[0].name if record.programs else ""
+    builder = Builder(origin, record.sources, name, time_limit)
+    with Alarm() as alarm, explained(change) as outcome:
+        before, after = built_pair(builder, change, alarm)
+        outcome.append(judged(change, before, after, alarm, time.perf_counter() + time_limit))
+    return outcome[0]
+
+
+@contextmanager
+def explained(change: Change) -> Generator[list[VariantTrial]]:
+    """The outcome of a trial; where it raises, a failed one with the reason."""
+    outcome: list[VariantTrial] = []
+    try:
+        yield outcome
+    except (TrialRefused, TimedOut) as refused:
+        why = str(refused)
+        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+    except NameError as error:
+        why = f"`{error.name}` was deleted since the run: create it again, and run the cell again."
+        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+    except Exception as error:
+        why = f"It raised {describe_error(error)}."
+        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+
+
+def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltProgram, BuiltProgram]:
+    """The original and the changed program; the namespace is the same afterwards."""
+    original = built(builder, Change(""), alarm)
+    try:
+        return original, built(builder, change, alarm)
+    except (TrialRefused, TimedOut):
+        raise
+    except Exception as error:
+        raise TrialRefused(
+            f"The changed code raised {describe_error(error)}, so it is no fix here."
+        ) from error
+
+
+def built(builder: Builder, change: Change, alarm: Alarm) -> BuiltProgram:
+    """One program, built in an isolated namespace."""
+    origin, names = builder.origin, builder.names()
+    space = origin.namespace
+    refuse_effects(builder.syntax, space, names)
+    missing(space, names, ())
+    texts = " ".join(source.text for source in builder.sources)
+    donates = bool(change.donate or origin.settings.donate) or "donate" in texts
+    with (
+        isolated(space, names, donates) as copies,
+        alarm.within(builder.limit_s, "The trial"),
+    ):
+        return builder.build(copies, change)
+
+
+def judged(
+    change: Change, before: BuiltProgram, after: BuiltProgram, alarm: Alarm, deadline: float
+) -> VariantTrial:
+    """Compare the results of two programs, and time one against the other."""
+    check = rounds.compared(before, after)
+    old, new = before.plan, after.plan
+    if not check.agrees:
+        differ = TrialVerdict.RESULTS_DIFFER
+        return VariantTrial(
+            change.title,
+            differ,
+            check.text,
+            error=check.error,
+            options=change.options,
+            before=old,
+            after=new,
+        )
+    ratio = rounds.ratio(before, after, deadline, alarm)
+    verdict, why = verdicts.judge(ratio, change.aim, before.plan, after.plan)
+    return VariantTrial(
+        change.title,
+        verdict,
+        why,
+        ratio=ratio,
+        error=check.error,
+        options=change.options,
+        before=old,
+        after=new,
+    )

@@ -1,0 +1,141 @@
+"""`%jaxtry` and `%jaxflags`: the fixes of a report, and XLA's options, tried and measured."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from IPython.core.magic import line_magic, magics_class, no_var_expand
+
+from jaxscope.magics import display
+from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.options import transforms
+from jaxscope.magics.options.parser import (
+    SECONDS,
+    Parser,
+    completer,
+    documented,
+    require_jax,
+    usage_error,
+)
+from jaxscope.magics.progress import Status
+
+if TYPE_CHECKING:
+    from jaxscope.results.trials import Trials
+
+_TRY = Parser(
+    "jaxtry",
+    "Apply the fix of each finding of the last report to a copy, compare the results, and time it\n"
+    "against the original. No variable changes.",
+    ("%jaxtry [options] [FINDING ...]",),
+)
+_TRY.add_display("Trials", "--report", ("auto", "html", "text"))
+_TRY.add_argument("--apply", action="store_true", help="Insert a cell with the fix.")
+_TRY.add_argument(
+    "--time-limit", type=SECONDS, default=30.0, metavar="S", help="Seconds of each fix."
+)
+_TRY_EXAMPLES = """
+    %jaxtry                 all findings of the last report
+    %jaxtry 3               the third
+    %jaxtry --apply 3       and insert a cell with it
+    report.try_fixes()      the same for a report that you keep
+"""
+_FLAGS = Parser(
+    "jaxflags",
+    "Time a call under XLA options that are known to matter on its backend, each against the\n"
+    "default, and the best two together. Without a call, the program of the last report.",
+    ("%jaxflags [options] [f(x)]",),
+)
+_FLAGS.add_display("Trials", "--report", ("auto", "html", "text"))
+_FLAGS.add_argument(
+    "--time-limit", type=SECONDS, default=120.0, metavar="S", help="Seconds of the sweep."
+)
+_FLAGS_EXAMPLES = """
+    %jaxflags loss(w, x)    the options for one call
+    %jaxflags               those for the program of the last report
+"""
+_NO_REPORT = "There is no report yet: run a %%jaxjit cell or %jaxjit f(x) first."
+
+
+@magics_class
+class Trying(Family):
+    """Trials of fixes and options."""
+
+    def completers(self) -> dict[str, Completer]:
+        space = lambda: self._shell.user_ns  # noqa: E731
+        return {"%jaxtry": completer(_TRY, space), "%jaxflags": completer(_FLAGS, space)}
+
+    @no_var_expand
+    @line_magic
+    @documented(_TRY, _TRY_EXAMPLES)
+    def jaxtry(self, line: str) -> None:
+        __tracebackhide__ = True
+        tokens, rest = transforms.split(line, _TRY)
+        given = _TRY.parse_args(tokens)
+        transforms.check_name(given.report, "trials")
+        words = rest.replace(",", " ").split()
+        if wrong := [word for word in words if not word.isdecimal()]:
+            raise usage_error(f"%jaxtry takes numbers of findings, and {wrong[0]!r} is not one.")
+        if not self.scope.session.reports:
+            raise usage_error(_NO_REPORT)
+        require_jax("jaxtry")
+        from jaxscope.bench.variants.trial import try_fixes
+
+        last = self.scope.session.reports[-1]
+        numbers = [int(word) for word in words]
+        found = self._tried(
+            lambda say: try_fixes(last.record, last.origin, numbers, given.time_limit, say)
+        )
+        self._show(found, given)
+        if given.apply:
+            self._apply(found, numbers)
+
+    @no_var_expand
+    @line_magic
+    @documented(_FLAGS, _FLAGS_EXAMPLES)
+    def jaxflags(self, line: str) -> None:
+        __tracebackhide__ = True
+        tokens, call = transforms.split(line, _FLAGS)
+        given = _FLAGS.parse_args(tokens)
+        transforms.check_name(given.report, "trials")
+        require_jax("jaxflags")
+        from jaxscope.bench.variants.flags import sweep
+        from jaxscope.capture.options.settings import Settings
+
+        if call:
+            ran = self.run_call(call, Settings(runs=1), "jaxflags", f"line:{call}")
+            record, origin = ran.record, ran.origin
+        elif self.scope.session.reports:
+            last = self.scope.session.reports[-1]
+            record, origin = last.record, last.origin
+        else:
+            raise usage_error(_NO_REPORT)
+        self._show(self._tried(lambda say: sweep(record, origin, given.time_limit, say)), given)
+
+    def _tried(self, work: Callable[[Callable[[str], None]], Trials]) -> Trials:
+        __tracebackhide__ = True
+        from jaxscope.bench.variants.trial import TrialError
+
+        with Status(self._shell) as status:
+            try:
+                return work(status.say)
+            except TrialError as error:
+                raise usage_error(str(error)) from None
+
+    def _show(self, found: Trials, given: Namespace) -> None:
+        if given.report is not None:
+            self._shell.user_ns[given.report] = found
+        with display.attempt("show the trials"):
+            view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
+            display.show(found, self._shell, "auto" if view == "widget" else view, quiet)
+
+    def _apply(self, found: Trials, numbers: list[int]) -> None:
+        __tracebackhide__ = True
+        chosen = numbers or [one.number for one in found.better]
+        if len(chosen) != 1:
+            raise usage_error("--apply needs the number of one finding: %jaxtry --apply 3.")
+        try:
+            self._shell.set_next_input(found.cell(chosen[0]))
+        except LookupError as error:
+            raise usage_error(str(error)) from None

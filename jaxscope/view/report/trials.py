@@ -1,0 +1,86 @@
+"""Trials of fixes and of compiler options: the gain in one sentence, the change as a diff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxscope import words
+from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
+from jaxscope.view.base.document import Chapter, CodeBlock, Document, Part
+from jaxscope.view.base.html import Html, tag
+
+_LEAST_S = 0.05
+"""A difference of compile time below this is noise."""
+_SAME = 0.01
+_STYLE = ".jxs-trials .no-gain { opacity: 0.6 } .jxs-trials pre[hidden] { display: none }"
+
+
+def gain(trial: VariantTrial) -> str:
+    """The outcome in one line: factor with interval, peak, results, compile time."""
+    found: list[str] = []
+    if trial.ratio is None:
+        return trial.why
+    if trial.verdict is TrialVerdict.SAME:
+        found.append(trial.why.rstrip(".") + f" ({_factor(trial)})")
+    elif trial.verdict is TrialVerdict.UNCLEAR:
+        found.append(f"unclear: {_factor(trial)}")
+    else:
+        found.append(_factor(trial))
+    if trial.before is not None and trial.after is not None:
+        found += _plan(trial.before, trial.after)
+    if trial.error is not None:
+        same = trial.error == 0
+        found.append("results equal" if same else f"results equal within {trial.error:.1g}")
+    text = ", ".join(found)
+    return f"{text}. {trial.why}" if trial.verdict is TrialVerdict.UNCLEAR else text
+
+
+def _factor(trial: VariantTrial) -> str:
+    ratio = trial.ratio
+    assert ratio is not None
+    if ratio.estimate <= 1:
+        low, high, middle, word = 1 / ratio.high, 1 / ratio.low, 1 / ratio.estimate, "faster"
+    else:
+        low, high, middle, word = ratio.low, ratio.high, ratio.estimate, "slower"
+    return f"{middle:.2f}× {word} [{low:.2f}, {high:.2f}]"
+
+
+def _plan(before: PlanFigures, after: PlanFigures) -> list[str]:
+    found: list[str] = []
+    if before.peak and after.peak is not None and abs(after.peak / before.peak - 1) > _SAME:
+        found.append(f"peak {words.size(before.peak)} → {words.size(after.peak)}")
+    if before.flops and after.flops is not None and abs(after.flops / before.flops - 1) > _SAME:
+        found.append(f"{words.flops(before.flops)} → {words.flops(after.flops)}")
+    if before.compile_s is not None and after.compile_s is not None:
+        more = after.compile_s - before.compile_s
+        if abs(more) >= _LEAST_S:
+            found.append(f"{'+' if more > 0 else '−'}{words.seconds(abs(more))} compile")
+    return found
+
+
+def title(trial: VariantTrial) -> str:
+    """Number, line, change and verdict."""
+    number = [f"{trial.number}"] if trial.number else []
+    line = [f"line {trial.line}"] if trial.line is not None else []
+    return " · ".join([*number, *line, trial.title, str(trial.verdict)])
+
+
+def document(trials: Sequence[VariantTrial], first: Sequence[str]) -> Document:
+    """All trials, in the order of their findings."""
+    return Document("trials", tuple(first), (), tuple(map(_chapter, trials)), css=Html(_STYLE))
+
+
+def _chapter(trial: VariantTrial) -> Chapter:
+    parts: tuple[Part, ...] = ()
+    if trial.diff:
+        lines = dict(enumerate(trial.diff.split("\n"), 1))
+        parts = (Part(code=CodeBlock(lines, len(lines), language="diff"), brief=True),)
+    return Chapter(f"trial{trial.number}", title(trial), (gain(trial),), parts)
+
+
+def apply_button(trial: VariantTrial) -> Html:
+    """A button that inserts the changed cell below, where the front end can."""
+    label = f"Insert the cell with the change: {trial.title}"
+    button = tag("button", "Apply", type="button", class_="jxs-insert", aria_label=label)
+    lines = [part for line in trial.cell.split("\n") for part in (line, Html("\n"))]
+    return tag("div", tag("p", f"{trial.title} ", button), tag("pre", *lines[:-1], hidden="hidden"))

@@ -1,0 +1,174 @@
+"""`%jaxtry` and `%jaxflags`: what is tried, what is refused, and what stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jaxscope.bench.variants import rounds
+from jaxscope.model.comparison import Ratio, RatioVerdict
+from jaxscope.model.variants import TrialVerdict
+from jaxscope.results.trials import Trials
+from tests.magics.notebook import Notebook, open_notebook
+
+pytestmark = pytest.mark.jax
+SETUP = "import jax, jax.numpy as jnp, numpy as np\nm, b = 3 * jnp.eye(64), jnp.ones(64)"
+INVERSE = "%%jaxjit -n 1\ny = jnp.linalg.inv(m) @ b"
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
+    """A shell whose trials are not timed: every one is twice as fast."""
+    ratio = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
+    monkeypatch.setattr(rounds, "ratio", lambda *_: ratio)
+    with open_notebook() as found:
+        found.must(SETUP)
+        yield found
+
+
+def tried(notebook: Notebook, line: str = "%jaxtry") -> Trials:
+    before = dict(notebook.names)
+    notebook.must(f"{line.replace('%jaxtry', '%jaxtry -o trials')}")
+    found: Trials = notebook.names.pop("trials")
+    ours = {name: value for name, value in before.items() if not name.startswith("_")}
+    assert {name for name in notebook.names if not name.startswith("_")} == set(ours)
+    assert all(notebook.names[name] is value for name, value in ours.items() if name != "In")
+    return found
+
+
+def only(found: Trials) -> Any:
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_fix_is_compared_and_shown_as_a_diff(notebook: Notebook) -> None:
+    notebook.must(INVERSE)
+    trial = only(tried(notebook, "%jaxtry 1"))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert "+y = jnp.linalg.solve(m, b)" in trial.diff
+    shown = notebook.must("%jaxtry 1").text
+    assert "2.00× faster [1.82, 2.22]" in shown
+    assert "results equal" in shown
+
+
+def test_apply_inserts_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    inserted: list[str] = []
+    monkeypatch.setattr(notebook.shell, "set_next_input", lambda s: inserted.append(s))
+    notebook.must(INVERSE)
+    notebook.must("%jaxtry --apply 1")
+    assert inserted == ["%%jaxjit -n 1\ny = jnp.linalg.solve(m, b)"]
+
+
+def test_the_fix_of_a_call_and_of_a_function_of_the_cell(notebook: Notebook) -> None:
+    notebook.must("def g(m, b):\n    return jnp.linalg.inv(m) @ b")
+    notebook.must("%jaxjit -n 1 g(m, b)")
+    assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
+    notebook.must("%%jaxjit -n 1\ndef h(m, b):\n    return jnp.linalg.inv(m) @ b\n\nz = h(m, b)")
+    assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
+
+
+def test_a_change_of_the_results_is_no_fix(notebook: Notebook) -> None:
+    notebook.must("i, t = jnp.array([1, 99] * 500), jnp.ones((50, 50))")
+    notebook.must("%%jaxjit -n 1\ny = jax.nn.one_hot(i, 50) @ t")
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert trial.verdict is TrialVerdict.RESULTS_DIFFER
+    assert "differs" in trial.why
+
+
+def test_a_fix_that_raises_is_a_sentence(notebook: Notebook) -> None:
+    notebook.must("ws = [jnp.eye(4)] * 20\nz0 = jnp.ones(4)")
+    loop = "z = z0\nfor i in range(20):\n    z = jnp.sin(ws[i] @ z) + jnp.cos(z) * z0\nz"
+    notebook.must(f"%%jaxjit -n 1\n{loop}")
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert trial.verdict is TrialVerdict.FAILED
+    assert "so it is no fix here" in trial.why
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("print('once')\ny = jnp.linalg.inv(m) @ b", "`print` on line 2 has effects"),
+        ("jax.debug.print('{}', b)\ny = jnp.linalg.inv(m) @ b", "has effects"),
+        ("y = jnp.linalg.inv(m) @ b + loud(b)", "`print` in `loud` has effects"),
+    ],
+)
+def test_effects_are_not_repeated(notebook: Notebook, cell: str, said: str) -> None:
+    notebook.must("def loud(x):\n    print('loud')\n    return x")
+    notebook.must(f"%%jaxjit -n 1\n{cell}")
+    found = [one for one in tried(notebook) if one.verdict is TrialVerdict.FAILED]
+    assert [said in one.why for one in found] == [True]
+
+
+def test_an_input_that_was_deleted_since(notebook: Notebook) -> None:
+    notebook.must(INVERSE)
+    notebook.must("b.delete()")
+    assert "`b` was donated or deleted since the run" in tried(notebook, "%jaxtry 1")[0].why
+    notebook.must("del b")
+    assert "`b` was deleted since the run" in tried(notebook, "%jaxtry 1")[0].why
+
+
+def test_a_function_that_was_edited_since(notebook: Notebook) -> None:
+    notebook.must("def g(m, b):\n    return jnp.linalg.inv(m) @ b")
+    notebook.must("%jaxjit -n 1 g(m, b)")
+    notebook.must("def g(m, b):\n    return b")
+    assert "was defined again since the run" in tried(notebook, "%jaxtry 1")[0].why
+
+
+def test_a_donated_input_is_copied(notebook: Notebook) -> None:
+    notebook.must("w = jnp.ones((600, 600))")
+    notebook.must("%%jaxjit -n 1\nw = w - 0.1 * w")
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert trial.verdict is TrialVerdict.BETTER
+    assert trial.cell.startswith("%%jaxjit -d w -n 1\n")
+    assert trial.before is not None
+    assert trial.after is not None
+    assert (trial.after.peak or 0) < (trial.before.peak or 0)
+    assert not notebook.names["w"].is_deleted()
+
+
+def test_a_random_key_gives_the_same_numbers(notebook: Notebook) -> None:
+    notebook.must("key = jax.random.key(0)")
+    notebook.must("%%jaxjit -n 1\nk2 = jax.random.split(key)[0]\ny = jnp.linalg.inv(m) @ b")
+    assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
+
+
+def test_a_fix_that_needs_more_memory_than_there_is(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook.must(INVERSE)
+    monkeypatch.setattr("jaxscope.capture.devices.memory.free_bytes", lambda device: 0)
+    assert "was not run: it needs" in tried(notebook, "%jaxtry 1")[0].why
+
+
+def test_a_fix_that_never_ends_is_stopped(notebook: Notebook) -> None:
+    notebook.must("import itertools")
+    notebook.must(INVERSE)
+    found = tried(notebook, "%jaxtry --time-limit 0.001 1")[0]
+    assert found.verdict is TrialVerdict.FAILED
+    assert "took longer than 0.001 s" in found.why
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("%jaxtry 9", "There is no finding 9"),
+        ("%jaxtry x", "takes numbers of findings"),
+    ],
+)
+def test_a_line_that_asks_for_nothing_there_is(notebook: Notebook, line: str, said: str) -> None:
+    notebook.must(INVERSE)
+    assert said in notebook.run(line).message
+
+
+def test_without_a_report(notebook: Notebook) -> None:
+    assert "There is no report yet" in notebook.run("%jaxtry").message
+    assert "There is no report yet" in notebook.run("%jaxflags").message
+
+
+def test_the_options_of_a_call(notebook: Notebook) -> None:
+    notebook.must("%jaxflags -o flags jnp.sum(jnp.square(jnp.diff(b)))")
+    found: Trials = notebook.names["flags"]
+    assert {one.verdict for one in found} == {TrialVerdict.BETTER}
+    assert any(len(one.options) == 2 for one in found)
