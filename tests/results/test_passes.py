@@ -132,7 +132,7 @@ def test_one_compilation_serves_all_calls(
 ) -> None:
     from jaxscope.capture.program import stages
 
-    monkeypatch.setattr(stages, "dumped_passes", None)
+    monkeypatch.setattr(stages, "dump", None)
     again = report.passes()
     assert isinstance(again, Passes)
     assert [*again] == [*passes]
