@@ -36,6 +36,8 @@ class StageKind(StrEnum):
     STABLEHLO = "stablehlo", "StableHLO"
     HLO = "hlo", "unoptimized HLO"
     """HLO as XLA received it, before any pass."""
+    PASSES = "passes", "pass log"
+    """The passes of XLA that changed the program, and the instructions that each changed."""
     OPTIMIZED_HLO = "optimized_hlo", "optimized HLO"
     THUNKS = "thunks", "thunks"
     """XLA's plan for the run: kernels, library calls, copies and loops in their order."""
@@ -48,12 +50,12 @@ class StageKind(StrEnum):
     @property
     def on_request(self) -> bool:
         """Whether it is fetched only where a user asks for it, never by a save or a display."""
-        return self in (StageKind.THUNKS, StageKind.LLVM, StageKind.LLVM_OPTIMIZED, StageKind.ASM)
+        return self.costs_compile or self in (StageKind.THUNKS, StageKind.ASM)
 
     @property
     def costs_compile(self) -> bool:
         """Whether fetching it compiles the program once more."""
-        return self in (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
+        return self in (StageKind.PASSES, StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
 
 
 class Phase(StrEnum):

@@ -50,10 +50,10 @@ class LiveRecord(Viewed):
     # Texts and links.
 
     def stage(self, kind: str, program: int = 0) -> Stage:
-        """The program's text at one level: jaxpr, stablehlo, hlo, optimized_hlo, thunks, llvm,
-        llvm_optimized or asm.
+        """The program's text at one level: jaxpr, stablehlo, hlo, passes, optimized_hlo,
+        thunks, llvm, llvm_optimized or asm.
 
-        The first of `llvm`, `llvm_optimized` and `passes()` compiles the program once more. Raises
+        The first of `passes`, `llvm` and `llvm_optimized` compiles the program once more. Raises
         ValueError for a level that does not exist. An unavailable text is a Stage whose
         `unavailable` has the reason.
         """

@@ -12,6 +12,7 @@ from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.analysis.passes.log import pass_log
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
@@ -32,7 +33,7 @@ RELEASED = "the compiled program was released; re-run the cell"
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Only `passes` and the LLVM IR compile, once for both. Texts are created when first requested
+    Only the passes and the LLVM IR compile, once for both. Texts are created when first requested
     and kept, in any thread.
     """
 
@@ -221,6 +222,12 @@ class Handles:
                 if self.lowered is None:
                     return Stage(kind, unavailable=Unavailable(_UNSEEN))
                 return self._hlo(kind, self.lowered.as_text("hlo", debug_info=True))
+            case StageKind.PASSES:
+                passes = self.passes()
+                if isinstance(passes, Unavailable):
+                    return Stage(kind, unavailable=passes)
+                text, anchors = pass_log(passes, self.trail())
+                return Stage(kind, text, None, anchors)
             case StageKind.OPTIMIZED_HLO:
                 if self.compiled is None:
                     return Stage(kind, unavailable=Unavailable(_NOT_COMPILED))

@@ -9,6 +9,7 @@ export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   jaxpr: "jaxpr",
   stablehlo: "mlir",
   hlo: "hlo",
+  passes: "hlo",
   optimized_hlo: "hlo",
   thunks: "hlo",
   llvm: "llvm",

@@ -146,6 +146,7 @@ export const STAGE_KINDS = [
   "jaxpr",
   "stablehlo",
   "hlo",
+  "passes",
   "optimized_hlo",
   "thunks",
   "llvm",
@@ -157,14 +158,15 @@ export const STAGE_KIND_LABELS: Readonly<Record<StageKind, string>> = {
   "jaxpr": "jaxpr",
   "stablehlo": "StableHLO",
   "hlo": "unoptimized HLO",
+  "passes": "pass log",
   "optimized_hlo": "optimized HLO",
   "thunks": "thunks",
   "llvm": "LLVM IR",
   "llvm_optimized": "optimized LLVM IR",
   "asm": "machine code"
 };
-export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = ["thunks", "llvm", "llvm_optimized", "asm"];
-export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["llvm", "llvm_optimized"];
+export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = ["passes", "thunks", "llvm", "llvm_optimized", "asm"];
+export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "llvm", "llvm_optimized"];
 
 export function readStageKind(value: unknown): StageKind | undefined {
   return choice(STAGE_KINDS, value);

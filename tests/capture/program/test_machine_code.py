@@ -149,3 +149,19 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         assert stage.unavailable is not None
         assert "a form that jaxscope does not know" in stage.unavailable.reason
         assert mine.stage("optimized_hlo").text
+
+
+def test_the_pass_log_has_what_following_a_line_gives(report: Report) -> None:
+    passes = report.passes()
+    assert passes
+    log = report.stage("passes").text.split("\n")
+    headings = [line for line in log if line[:1].isdigit()]
+    assert [line.split(" · ")[:2] for line in headings] == [[str(p.number), p.name] for p in passes]
+    lines = {e.frame.span.line for e in report.equations if e.frame and e.primitive == "mul"}
+    for line in lines:
+        mine = {log[number - 1].strip() for number in report.stage_lines("passes", line).lines}
+        followed = passes.follow(line).data
+        told = [change for step in followed.steps for change in step.changes]
+        # A rewrite also removes constants and shapes, which belong to no line.
+        assert any(f"- {one}" in mine for change in told for one in change.before)
+        assert any(f"+ {one}" in mine for change in told for one in change.after)
