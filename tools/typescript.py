@@ -152,6 +152,10 @@ class Writer:
         if labels := schema.get("x-labels"):
             kind = f"Readonly<Record<{name}, string>>"
             yield f"export const {constant}_LABELS: {kind} = {literal(labels)};"
+        for flag in ("on-request", "costs-compile"):
+            if members := schema.get(f"x-{flag}"):
+                suffix = flag.replace("-", "_").upper()
+                yield f"export const {constant}_{suffix}: readonly {name}[] = {literal(members)};"
         yield ""
         yield f"export function {reader(name)}(value: unknown): {name} | undefined {{"
         yield f"  return choice({plural}, value);"

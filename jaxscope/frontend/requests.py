@@ -1,7 +1,8 @@
 """Answers to a viewer that requests a text or a figure of a report.
 
-Nothing here compiles or executes programs: texts come from live programs or from the record, in any
-thread, also while a cell runs.
+Nothing here executes programs, and only a stage that `costs_compile` compiles one, after the viewer
+has shown its price: texts come from live programs or from the record, in any thread, also while a
+cell runs.
 """
 
 from __future__ import annotations

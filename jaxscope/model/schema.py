@@ -104,7 +104,10 @@ def _define(cls: Any, found: dict[str, Any]) -> dict[str, Any]:
     about = {"description": inspect.getdoc(cls) or ""}
     if issubclass(cls, StrEnum):
         labels = {str(member): getattr(member, "label", None) for member in cls}
-        named = {} if None in labels.values() else {"x-labels": labels}
+        named: dict[str, Any] = {} if None in labels.values() else {"x-labels": labels}
+        for flag in ("on_request", "costs_compile"):
+            if members := [str(member) for member in cls if getattr(member, flag, False)]:
+                named["x-" + flag.replace("_", "-")] = members
         return {**about, "enum": list(labels), **named}
     hints = typing.get_type_hints(cls, include_extras=True)
     if typing.is_typeddict(cls):

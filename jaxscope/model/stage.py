@@ -26,20 +26,36 @@ class StageKind(StrEnum):
     _value_: str
     label: str
     """Its name on screen."""
-    costs_compile: bool
-    """Whether fetching it compiles the program again: then only on request, never by a save."""
 
-    def __new__(cls, value: str, label: str, *, costs_compile: bool = False) -> StageKind:
+    def __new__(cls, value: str, label: str) -> StageKind:
         member = str.__new__(cls, value)
         member._value_, member.label = value, label
-        member.costs_compile = costs_compile
         return member
 
     JAXPR = "jaxpr", "jaxpr"
     STABLEHLO = "stablehlo", "StableHLO"
     HLO = "hlo", "unoptimized HLO"
     """HLO as XLA received it, before any pass."""
+    PASSES = "passes", "pass log"
+    """The passes of XLA that changed the program, and the instructions that each changed."""
     OPTIMIZED_HLO = "optimized_hlo", "optimized HLO"
+    THUNKS = "thunks", "thunks"
+    """XLA's plan for the run: kernels, library calls, copies and loops in their order."""
+    LLVM = "llvm", "LLVM IR"
+    """One module per kernel, as XLA hands it to LLVM."""
+    LLVM_OPTIMIZED = "llvm_optimized", "optimized LLVM IR"
+    ASM = "asm", "machine code"
+    """Disassembled from the executable that runs."""
+
+    @property
+    def on_request(self) -> bool:
+        """Whether it is fetched only where a user asks for it, never by a save or a display."""
+        return self.costs_compile or self in (StageKind.THUNKS, StageKind.ASM)
+
+    @property
+    def costs_compile(self) -> bool:
+        """Whether fetching it compiles the program once more."""
+        return self in (StageKind.PASSES, StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
 
 
 class Phase(StrEnum):

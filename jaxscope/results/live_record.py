@@ -50,9 +50,11 @@ class LiveRecord(Viewed):
     # Texts and links.
 
     def stage(self, kind: str, program: int = 0) -> Stage:
-        """The program's text at one level: jaxpr, stablehlo, hlo or optimized_hlo.
+        """The program's text at one level: jaxpr, stablehlo, hlo, passes, optimized_hlo,
+        thunks, llvm, llvm_optimized or asm.
 
-        Raises ValueError for a level that does not exist. An unavailable text is a Stage whose
+        The first of `passes`, `llvm` and `llvm_optimized` compiles the program once more. Raises
+        ValueError for a level that does not exist. An unavailable text is a Stage whose
         `unavailable` has the reason.
         """
         try:
@@ -97,12 +99,12 @@ class LiveRecord(Viewed):
         return find(self.programs[0], stage, line, source)
 
     def complete(self) -> Self:
-        """Fetch every text that needs no compilation, or the reason for its absence; saving does
-        this first."""
+        """Fetch every text from the jaxpr to the optimized HLO, or the reason for its absence;
+        saving does this first."""
         # A profiled cell that compiled nothing has a trace and no program.
         for program, texts in enumerate(self._texts[: len(self.programs)]):
             for kind in StageKind:
-                if not kind.costs_compile and texts is not None:
+                if not kind.on_request and texts is not None:
                     self._keep(program, self.stage(kind, program))
         return self
 
@@ -124,8 +126,8 @@ class LiveRecord(Viewed):
             here = {stage.kind for stage in program.stages}
             gone = self._texts[number] is None
             small = len(program.equations) <= SMALL_PROGRAM
-            cheap = [k for k in StageKind if (whole or small) and not k.costs_compile]
-            wanted = [kind for kind in StageKind if gone or kind in here or kind in cheap]
+            cheap = [k for k in StageKind if (whole or small or gone) and not k.on_request]
+            wanted = [kind for kind in StageKind if kind in here or kind in cheap]
             stages = tuple(self.stage(kind, number) for kind in wanted)
             programs.append(dataclasses.replace(program, stages=stages))
         return dataclasses.replace(self._record, programs=tuple(programs))

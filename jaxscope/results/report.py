@@ -30,7 +30,8 @@ from jaxscope.model import (
 )
 from jaxscope.model.profile import Profile
 from jaxscope.results.base import data_frame
-from jaxscope.results.live_record import SMALL_PROGRAM, LiveRecord
+from jaxscope.results.compiler import CompilerRecord
+from jaxscope.results.live_record import SMALL_PROGRAM
 from jaxscope.results.report_plots import Plot, figure, figure_kinds
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.context import RunOrigin
     from jaxscope.frontend.widget import ReportWidget
-    from jaxscope.results.passes import Passes
     from jaxscope.results.trials import Trials
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
@@ -50,11 +50,10 @@ Frame = Literal["lines", "ops", "compiles", "timings", "values", "residuals", "c
 _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
-_NO_PASSES = Unavailable("passes are not saved with a report; run it again")
 _NO_PROFILE = Unavailable("the program was not profiled; %jaxprof profiles it")
 
 
-class Report(LiveRecord):
+class Report(CompilerRecord):
     """The result of a cell, a call, or `jaxscope.inspect`.
 
     Figures are available at once; the texts of the stages are fetched on request, as long as the
@@ -220,24 +219,6 @@ class Report(LiveRecord):
         """
         return figure(self, kind, self._trace)
 
-    def passes(self, program: int = 0) -> Passes | Unavailable:
-        """The passes of XLA that changed the program, with the HLO before and after each.
-
-        The first call compiles the program once more, which takes about the seconds of XLA in
-        `compiles`; the result says how long it took.
-        """
-        from jaxscope.capture.program.stages import Handles
-        from jaxscope.results.passes import Passes
-
-        source = self._texts[program] if self.programs else None
-        if not isinstance(source, Handles):
-            return self._no_program() if not self.programs else _NO_PASSES
-        found, about = source.passes(), self.programs[program]
-        if isinstance(found, Unavailable):
-            return found
-        first = [self.compiles[i].compile_s for i in about.compiles]
-        return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
-
     def try_fixes(self, *findings: int, time_limit: float = 30.0) -> Trials:
         """Apply the fix of each finding, or of these (from 1), check and time it.
 
@@ -342,8 +323,8 @@ class Report(LiveRecord):
     def payload(self, report_id: str = "", *, whole: bool = False) -> dict[str, Any]:
         """The report as the viewer reads it, at most 150 kB of JSON unless complete.
 
-        Small programs include their four texts, others only the one of the display; further texts
-        are fetched on request.
+        Small programs include their texts down to the optimized HLO, others only the one of the
+        display; further texts are fetched on request.
         """
         from jaxscope.view.bundle.payload import CAP, payload
 

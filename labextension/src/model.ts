@@ -2,15 +2,16 @@
 
 import { type Absence, type Host, TextAbsent } from "./host";
 import { Anchors, between, cached, Equations } from "./links";
-import type {
-  InstructionFiguresJson,
-  PayloadJson,
-  ProgramFiguresJson,
-  ProgramJson,
-  ReportDataJson,
-  StageAnswerJson,
-  StageJson,
-  StageKind,
+import {
+  type InstructionFiguresJson,
+  type PayloadJson,
+  type ProgramFiguresJson,
+  type ProgramJson,
+  type ReportDataJson,
+  STAGE_KIND_COSTS_COMPILE,
+  type StageAnswerJson,
+  type StageJson,
+  type StageKind,
 } from "./schema/report";
 
 /** The view in which a selection was made. */
@@ -37,6 +38,7 @@ export interface Lines {
 export type TextState =
   | { state: "saved" | "live"; stage: StageJson }
   | { state: "requested" }
+  | { state: "priced"; seconds: number }
   | { state: "unavailable"; reason: string }
   | { state: "absent"; absence: Absence; message: string };
 
@@ -49,6 +51,8 @@ export class ReportModel {
   pinned: Selection | null = null;
   private readonly listeners = new Map<Change, Set<() => void>>();
   private readonly texts = new Map<string, TextState>();
+  /** Programs that may be compiled once more. */
+  private readonly agreed = new Set<number>();
   private readonly anchorCache = new Map<string, Anchors>();
   private readonly instructionCache = new Map<number, Record<string, InstructionFiguresJson>>();
   private readonly equationCache = new Map<string, Equations>();
@@ -194,7 +198,21 @@ export class ReportModel {
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
+    if (STAGE_KIND_COSTS_COMPILE.includes(kind) && !this.agreed.has(this.program))
+      return this.keep(key, { state: "priced", seconds: this.price() });
     return { state: "requested" };
+  }
+
+  /** The seconds of XLA for this program, which one more compilation takes again; 0 if unknown. */
+  price(): number {
+    return this.figures?.compile_s ?? 0;
+  }
+
+  /** Agrees to compile this program once more, for all texts that need it. */
+  agree(): void {
+    this.agreed.add(this.program);
+    for (const [key, text] of this.texts) if (text.state === "priced") this.texts.delete(key);
+    this.notify("texts");
   }
 
   /** Requests a text that is not available. Subscribers of `texts` are notified of the answer. */

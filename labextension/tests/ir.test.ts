@@ -410,3 +410,28 @@ test("a text is asked for once, and asked for again when the user wants it", asy
   await report.request("hlo");
   expect(report.text("hlo").state).toBe("live");
 });
+
+test("a text that costs a compilation is fetched after agreeing to its price", async () => {
+  const answer = (kind: StageJson["kind"]) => ({
+    stage: { kind, text: "define", unavailable: null, anchors: [] },
+  });
+  const asked: string[] = [];
+  const fetchStage = (_: string, __: number, kind: StageJson["kind"]) => {
+    asked.push(kind);
+    return Promise.resolve(answer(kind));
+  };
+  const stages = program.stages.filter((each) => !each.kind.startsWith("llvm"));
+  const changes = { programs: [{ ...program, stages }] };
+  const report = model({}, changes, { name: "lab", fetchStage }, "7");
+  await report.request("llvm");
+  expect(asked).toEqual([]);
+  const state = report.text("llvm");
+  const notice = noticeOf(state, "llvm", undefined, true);
+  expect(notice?.text).toMatch(/^The LLVM IR needs one more compilation/);
+  expect(notice?.agree).toBe("Compile");
+  report.agree();
+  await report.request("llvm");
+  await report.request("llvm_optimized");
+  expect(asked).toEqual(["llvm", "llvm_optimized"]);
+  expect(report.text("llvm").state).toBe("live");
+});

@@ -36,7 +36,7 @@ test("the golden record passes, its defaults put back", () => {
     written.stages.map(({ anchors }: { anchors: unknown[] }) => anchors.length),
   );
   const exact = program?.stages.flatMap(({ anchors }) => anchors.map((each) => each.exact)) ?? [];
-  expect(exact.filter((each) => !each)).toHaveLength(2);
+  expect(exact.filter((each) => !each)).toHaveLength(3);
   expect(record?.findings.every(({ source }) => typeof source === "number")).toBe(true);
 });
 
@@ -52,7 +52,7 @@ test("a value of a wrong type becomes the default", () => {
 
 test("an object without what it needs is dropped", () => {
   expect(readAnchor({ line: "3", equations: [1] })).toBeUndefined();
-  expect(readStage({ kind: "llvm", text: "x" })).toBeUndefined();
+  expect(readStage({ kind: "ptx", text: "x" })).toBeUndefined();
   expect(readRecord([])).toBeUndefined();
   expect(readReply({ request: "1" })).toBeUndefined();
 });

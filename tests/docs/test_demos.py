@@ -220,3 +220,14 @@ def test_a_demo_with_an_error_or_a_path_is_noticed() -> None:
         "no cell shows that a run again compiles nothing",
     ]
     assert _PLACES.findall("File /tmp/ipykernel_12/34.py") == ["/tmp/ipykernel_12/34.py"]
+
+
+def test_the_compiler_demo_climbs_the_whole_ladder() -> None:
+    notebook = nbformat.read(ROOT / "demos/07_inside_the_compiler.ipynb", as_version=4)
+    said = "\n".join(words(cell) for cell in code_cells(notebook))
+    levels = ("jaxpr", "stablehlo", "hlo", "optimized_hlo", "llvm", "llvm_optimized")
+    for level in levels:
+        assert re.search(rf"^{level}: [1-9]\d* of \d+ lines", said, re.M), level
+    for text in ("passes changed the program", "kernel  %", "-bit vectors", " phi ", "  push "):
+        assert text in said, text
+    assert "the program has no kernel of its own" in said

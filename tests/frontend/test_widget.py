@@ -14,6 +14,7 @@ pytest.importorskip("anywidget")
 
 import jaxscope.frontend.widget
 from jaxscope.frontend.widget import ReportWidget
+from jaxscope.model import StageKind
 from jaxscope.results.report import Report
 from jaxscope.results.report_diff import compare_reports
 from tests.view.conftest import load
@@ -48,7 +49,7 @@ def asked(widget: ReportWidget, monkeypatch: pytest.MonkeyPatch, request: Any) -
 def test_the_trait_is_the_payload(widget: ReportWidget) -> None:
     data = json.loads(gzip.decompress(base64.b64decode(widget.payload["data"])))
     assert widget.payload["id"] == widget.report.id
-    assert len(data["record"]["programs"][0]["stages"]) == 4
+    assert len(data["record"]["programs"][0]["stages"]) == len(StageKind)
 
 
 def test_a_comparison_is_a_widget_with_its_html_beside_it(viewer: None) -> None:
@@ -86,7 +87,7 @@ def test_a_request_is_answered_under_its_number(
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        ({"request": 1, "op": "stage", "kind": "llvm"}, "There is no stage 'llvm'"),
+        ({"request": 1, "op": "stage", "kind": "ptx"}, "There is no stage 'ptx'"),
         ({"request": 1, "op": "figure", "kind": "stack"}, "There is no plot"),
         ({"request": 1, "op": "jump"}, "the viewer is newer"),
         ("nonsense", "could not answer"),

@@ -40,8 +40,11 @@ def planted(x: Any, w: Any) -> Any:
     whole = jnp.concatenate([w[:8], w[8:]]) * 5.0  # slices of all
     spread = jnp.broadcast_to(x[0, 0], (16, 16)).sum()  # constant sum
     soft = jax.nn.softplus(w)  # inlined call
+    bits = lax.rng_bit_generator(jnp.zeros(4, jnp.uint32), (4,))[1]  # random bits
+    plain_w = lax.log(lax.exp(w)) + 7.25  # logarithm of an exponential
+    sigmoid = lax.logistic(x) * 7.75  # fusion of a line
     return (third, flat, again, vector, total, product, same, power, root, half, loop, once,
-            image, rows, whole, spread, soft)  # fmt: skip
+            image, rows, whole, spread, soft, bits, plain_w, sigmoid)  # fmt: skip
 
 
 LINES = {
@@ -67,6 +70,9 @@ REWRITES = {
     "gather": ("gather_simplifier", "rewritten", {"gather"}, {"reshape"}),
     "slices of all": ("algsimp", "merged", {"slice", "concatenate"}, {"parameter"}),
     "constant sum": ("algsimp", "rewritten", {"broadcast", "reduce"}, {"multiply"}),
+    "random bits": ("rng-bit-generator-expander", "merged", {"rng-bit-generator"}, {"call"}),
+    "logarithm of an exponential": ("algsimp", "merged", {"log", "exponential"}, {"parameter"}),
+    "fusion of a line": ("fusion", "moved", {"negate", "divide"}, {"negate", "divide"}),
     "inlined call": ("call-inliner", "moved", {"log-plus-one"}, {"log-plus-one"}),
 }
 
@@ -132,7 +138,7 @@ def test_one_compilation_serves_all_calls(
 ) -> None:
     from jaxscope.capture.program import stages
 
-    monkeypatch.setattr(stages, "dumped_passes", None)
+    monkeypatch.setattr(stages, "dump", None)
     again = report.passes()
     assert isinstance(again, Passes)
     assert [*again] == [*passes]

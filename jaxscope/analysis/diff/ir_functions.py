@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,12 +44,12 @@ def ir_functions(kind: StageKind, text: str) -> tuple[IrFunction, ...]:
         return (IrFunction("", tuple(_jaxpr(text)), entry=True),)
     if kind is StageKind.STABLEHLO:
         return tuple(_functions(text))
-    try:
-        return tuple(_computations(text))
-    except HloTextError:
-        numbered = enumerate(text.split("\n"), 1)
-        lines = [IrLine(n, line, line.strip(), "") for n, line in numbered if line.strip()]
-        return (IrFunction("", tuple(lines), entry=True),)
+    if kind in (StageKind.HLO, StageKind.OPTIMIZED_HLO):
+        with contextlib.suppress(HloTextError):
+            return tuple(_computations(text))
+    numbered = enumerate(text.split("\n"), 1)
+    lines = [IrLine(n, line, line.strip(), "") for n, line in numbered if line.strip()]
+    return (IrFunction("", tuple(lines), entry=True),)
 
 
 # Addresses of Python objects in parameters differ between processes.

@@ -84,13 +84,15 @@ def _program(
         found = next((stage for stage in program.stages if stage.kind is kind), None)
         return program, found or Stage(kind, unavailable=_NOT_SAVED)
 
+    there = {stage.kind for program in (old, new) for stage in program.stages}
+    kinds = [kind for kind in StageKind if kind in there or not kind.on_request]
     times, note = line_times(old, new, sources)
     return ProgramDiff(
         old.title,
         new.title,
         quantities(before, old, after, new),
         tuple(_values(old, new)),
-        tuple(_compare_stages(stage(old, k), stage(new, k), sources) for k in StageKind),
+        tuple(_compare_stages(stage(old, k), stage(new, k), sources) for k in kinds),
         line_times=times,
         notes=(note,) if note else (),
     )

@@ -87,7 +87,7 @@ def _followed(
     steps: list[PassChanges] = []
     for compiler_pass, step in zip(snapshots.passes, trail.steps, strict=True):
         number = compiler_pass.number
-        made = _changes(step.difference, tracked[number - 1], tracked[number])
+        made = changes_of(step.difference, tracked[number - 1], tracked[number])
         if made:
             old, new = _lines(snapshots, number - 1), _lines(snapshots, number)
             changes = tuple([
@@ -99,12 +99,12 @@ def _followed(
     return FollowedInstructions(subject, first, tuple(steps), last, exact)
 
 
-_Change = tuple[PassEffect, Collection[str], Collection[str], str]
+Change = tuple[PassEffect, Collection[str], Collection[str], str]
 
 
-def _changes(changed: Difference, old: Collection[str], new: Collection[str]) -> list[_Change]:
+def changes_of(changed: Difference, old: Collection[str], new: Collection[str]) -> list[Change]:
     """The changes that one of the instructions takes part in."""
-    found: list[_Change] = []
+    found: list[Change] = []
     for rewrite in changed.rewrites:
         if set(rewrite.removed).isdisjoint(old) and set(rewrite.created).isdisjoint(new):
             continue
@@ -127,9 +127,14 @@ def _changes(changed: Difference, old: Collection[str], new: Collection[str]) ->
     return found
 
 
+def lines_by_name(snapshots: Snapshots, number: int) -> dict[str, str]:
+    """By name: the line of each instruction in the text after that many passes."""
+    return {found[1]: found[0] for found in _NAME.finditer(snapshots.raw(number))}
+
+
 def _lines(snapshots: Snapshots, number: int) -> Callable[[Iterable[str]], tuple[str, ...]]:
     """Gives the lines of instructions in the text after that many passes, in its order."""
-    lines = {found[1]: found[0] for found in _NAME.finditer(snapshots.raw(number))}
+    lines = lines_by_name(snapshots, number)
 
     def of(names: Iterable[str]) -> tuple[str, ...]:
         wanted = set(names)

@@ -25,7 +25,7 @@ from jaxscope.capture._jax.context import (
     setting_values,
     trace_context,
 )
-from jaxscope.capture._jax.dumps import compile_apart
+from jaxscope.capture._jax.dumps import compile_apart, serialized
 from jaxscope.capture._jax.equations import (
     FrameMark,
     given_name,

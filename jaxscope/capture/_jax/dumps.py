@@ -1,4 +1,4 @@
-"""A compilation that writes XLA's dumps, beside everything that JAX keeps of the program."""
+"""A program below HLO: XLA's dumps, and the executable as bytes."""
 
 # pyright: reportPrivateUsage=false
 
@@ -48,3 +48,16 @@ def compile_apart(lowered: Any, options: Mapping[str, str | bool]) -> Any:
     return compiler.backend_compile_and_load(
         given["backend"], module, devices, made, given["host_callbacks"]
     )
+
+
+def serialized(compiled: Any) -> bytes:
+    """The executable of a `Compiled` in the form that JAX's caches store, without a compilation.
+
+    `runtime_executable` is public; `serialize` of jaxlib's executable, seen on 0.10.2 and 0.12.0.1,
+    and `serialize_executable` of its client on 0.8.1. Raises AttributeError where both are gone,
+    and what the device raises for a program that cannot be stored.
+    """
+    executable = compiled.runtime_executable()
+    if hasattr(executable, "serialize"):
+        return executable.serialize()
+    return executable.client.serialize_executable(executable)

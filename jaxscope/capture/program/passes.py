@@ -5,9 +5,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jaxscope.analysis.machine_code.llvm import LlvmModules, llvm_modules
 from jaxscope.analysis.passes.snapshots import Snapshots, snapshots
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
@@ -20,8 +22,17 @@ OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pa
 NEWER_OPTIONS: dict[str, str | bool] = {"xla_dump_compact_gte": False}
 
 
-def dumped_passes(lowered: Any, compiled: Any) -> Snapshots | Unavailable:
-    """The program after each pass that changed it; takes as long as its compilation.
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """All that is kept of one dump."""
+
+    passes: Snapshots
+    llvm: LlvmModules
+
+
+def dump(lowered: Any, compiled: Any) -> Dump | Unavailable:
+    """The program after each pass that changed it, and its LLVM IR; takes as long as its
+    compilation.
 
     The compilation is in no cache and in no compile log, and its executable is dropped.
     """
@@ -32,9 +43,12 @@ def dumped_passes(lowered: Any, compiled: Any) -> Snapshots | Unavailable:
             seconds = time.perf_counter() - began
             here = Path(folder)
             files = [path.name for path in here.iterdir()]
-            return snapshots(
-                files, lambda name: (here / name).read_text("utf-8"), seconds, compiled.as_text()
-            )
+
+            def read(name: str) -> str:
+                return (here / name).read_text("utf-8", "replace")
+
+            passes = snapshots(files, read, seconds, compiled.as_text())
+            return Dump(passes, llvm_modules(files, read))
     except Exception as error:
         why = str(error).partition("\n")[0]
         known = type(error) is ValueError

@@ -12,25 +12,29 @@ from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.analysis.passes.log import pass_log
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
-from jaxscope.capture.program.passes import dumped_passes
+from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
+from jaxscope.capture.program.passes import Dump, dump
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Stage, StageKind, Unavailable
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
+_NOT_COMPILED = "the program was not compiled"
 RELEASED = "the compiled program was released; re-run the cell"
 
 
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Only `passes` compiles. Texts are created when first requested and kept, in any thread.
+    Only the passes and the LLVM IR compile, once for both. Texts are created when first requested
+    and kept, in any thread.
     """
 
     def __init__(
@@ -53,7 +57,8 @@ class Handles:
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
-        self._passes: Snapshots | None = None
+        self._dump: Dump | None = None
+        self._below: BelowHlo | Unavailable | None = None
         self._trail: Trail | None = None
         self._settled: Equations = {}
         self._released = False
@@ -97,17 +102,39 @@ class Handles:
 
     def passes(self) -> Snapshots | Unavailable:
         """The program after each pass of XLA; the first call compiles it once more."""
+        found = self._dumped()
+        return found if isinstance(found, Unavailable) else found.passes
+
+    def below(self) -> BelowHlo | Unavailable:
+        """The executable that runs, below its HLO; compiles nothing."""
         with self._lock:
-            if self._passes is None:
+            if self._below is None:
+                if self._released or self.compiled is None:
+                    return Unavailable(RELEASED if self._released else _NOT_COMPILED)
+                module = self.module()
+                if isinstance(module, Unavailable):
+                    return module
+                stage = self.text(StageKind.OPTIMIZED_HLO)
+                try:
+                    self._below = below_hlo(self.compiled, module, stage)
+                except Exception as error:
+                    known = type(error) is ValueError
+                    why = str(error) if known else f"this device gave none ({error})"
+                    self._below = Unavailable(why.partition("\n")[0])
+            return self._below
+
+    def _dumped(self) -> Dump | Unavailable:
+        with self._lock:
+            if self._dump is None:
                 if self._released:
                     return Unavailable(RELEASED)
                 if self.lowered is None or self.compiled is None:
                     return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
-                found = dumped_passes(self.lowered, self.compiled)
+                found = dump(self.lowered, self.compiled)
                 if isinstance(found, Unavailable):
                     return found
-                self._passes = found
-            return self._passes
+                self._dump = found
+            return self._dump
 
     def trail(self) -> Trail:
         """Each instruction through the passes; `passes` has given them.
@@ -117,9 +144,10 @@ class Handles:
         """
         with self._lock:
             if self._trail is None:
-                assert self._passes is not None
-                locator = self._locator(self._why(self._passes.raw(0), "lowered"))
-                self._trail = trail(self._passes, locator)
+                assert self._dump is not None
+                passes = self._dump.passes
+                locator = self._locator(self._why(passes.raw(0), "lowered"))
+                self._trail = trail(passes, locator)
             return self._trail
 
     def settle(self) -> float | Unavailable:
@@ -140,6 +168,11 @@ class Handles:
                 return Unavailable(str(error).rstrip("."))
             self._stages.pop(StageKind.OPTIMIZED_HLO, None)
             self._modules.pop(StageKind.OPTIMIZED_HLO, None)
+            # Their links come from it.
+            self._below = None
+            for kind in StageKind:
+                if kind.on_request:
+                    self._stages.pop(kind, None)
             return found.seconds
 
     def doubt(self) -> str:
@@ -189,16 +222,39 @@ class Handles:
                 if self.lowered is None:
                     return Stage(kind, unavailable=Unavailable(_UNSEEN))
                 return self._hlo(kind, self.lowered.as_text("hlo", debug_info=True))
+            case StageKind.PASSES:
+                passes = self.passes()
+                if isinstance(passes, Unavailable):
+                    return Stage(kind, unavailable=passes)
+                text, anchors = pass_log(passes, self.trail())
+                return Stage(kind, text, None, anchors)
             case StageKind.OPTIMIZED_HLO:
                 if self.compiled is None:
-                    return Stage(kind, unavailable=Unavailable("the program was not compiled"))
+                    return Stage(kind, unavailable=Unavailable(_NOT_COMPILED))
                 text = self.compiled.as_text()
                 if not text:
                     reason = "this device has no optimized HLO text"
                     return Stage(kind, unavailable=Unavailable(reason))
                 return self._hlo(kind, text)
+            case StageKind.THUNKS | StageKind.LLVM | StageKind.LLVM_OPTIMIZED | StageKind.ASM:
+                return self._below_hlo(kind)
             case _:
                 assert_never(kind)
+
+    def _below_hlo(self, kind: StageKind) -> Stage:
+        below = self.below()
+        if isinstance(below, Unavailable):
+            return Stage(kind, unavailable=below)
+        if kind is StageKind.THUNKS:
+            return below.thunks()
+        if kind is StageKind.ASM:
+            return below.asm()
+        if not below.executable.objects:
+            return Stage(kind, unavailable=below.no_kernel())
+        dumped = self._dumped()
+        if isinstance(dumped, Unavailable):
+            return Stage(kind, unavailable=dumped)
+        return below.llvm(dumped.llvm, kind)
 
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         text, origin = clean_hlo(raw)

@@ -311,11 +311,17 @@ def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) ->
         "omitted": _omitted(program, number, dropped),
         **made.heads[number],
         **made.rest[number],
+        **_price(made.record, program),
         **(made.lost[number] if linked else {}),
     }
     if (number, StageKind.OPTIMIZED_HLO) not in dropped:
         found["instructions"] = figures.by_instruction(program)
     return found
+
+
+def _price(record: Record, program: Program) -> Json:
+    seconds = sum(record.compiles[i].compile_s or 0.0 for i in program.compiles)
+    return {"compile_s": seconds} if seconds else {}
 
 
 def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:

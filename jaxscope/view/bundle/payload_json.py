@@ -91,6 +91,8 @@ class ProgramFiguresJson(TypedDict):
     """Of several programs: its own title, no two the same."""
     first: NotRequired[list[str]]
     """Of several programs: the facts of its own first line."""
+    compile_s: NotRequired[float]
+    """Seconds of XLA, which one more compilation takes again. Left out where unknown."""
 
 
 class OmittedJson(TypedDict):

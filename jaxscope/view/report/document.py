@@ -200,6 +200,8 @@ def _inputs(program: Program) -> Chapter:
 def _stages(program: Program) -> Iterator[Chapter]:
     for kind in StageKind:
         stage, more = stage_of(program, kind), f'`report.stage("{kind}").text`'
+        if stage is None and kind.on_request:
+            continue
         last = kind is StageKind.OPTIMIZED_HLO
         views = View.FULL | View.MARKDOWN if last else View.FULL
         if stage is None:

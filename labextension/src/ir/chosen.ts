@@ -1,6 +1,6 @@
 /** The stages shown side by side: pure rules on lists of kinds. */
 
-import { STAGE_KINDS, type StageKind } from "../schema/report";
+import { STAGE_KIND_ON_REQUEST, STAGE_KINDS, type StageKind } from "../schema/report";
 import type { Language } from "../text/tokens";
 
 export const MOST = 4;
@@ -9,7 +9,12 @@ export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   jaxpr: "jaxpr",
   stablehlo: "mlir",
   hlo: "hlo",
+  passes: "hlo",
   optimized_hlo: "hlo",
+  thunks: "hlo",
+  llvm: "llvm",
+  llvm_optimized: "llvm",
+  asm: "asm",
 };
 
 /** Width of a viewer in pixels from which source and stages are side by side. */
@@ -19,9 +24,11 @@ export const COMPACT_SIDE_BY_SIDE = 560;
 /** … and from which two stages fit. */
 export const TWO_STAGES = 1180;
 
-/** The stages open at first: the last one, which runs on the device, and the first one, the trace. */
+/** The stages open at first: the optimized HLO, and the first one, the trace. */
 export function firstKinds(width: number, missing: readonly StageKind[] = []): StageKind[] {
-  const there = STAGE_KINDS.filter((kind) => !missing.includes(kind));
+  const there = STAGE_KINDS.filter(
+    (kind) => !missing.includes(kind) && !STAGE_KIND_ON_REQUEST.includes(kind),
+  );
   const [traced] = there;
   const last = there.at(-1);
   if (!traced || !last) return ["optimized_hlo"];

@@ -57,11 +57,11 @@ export class Frame {
   }
 
   /** Shows a message in place of the text, with a button where trying again may help. */
-  showMessage(text: string, busy = false, retry?: () => void): void {
+  showMessage(text: string, busy = false, retry?: () => void, label?: string): void {
     this.text = "";
     this.pane.show("");
     this.pane.element.hidden = true;
-    this.message.show(text, busy, retry);
+    this.message.show(text, busy, retry, label);
   }
 
   /** Copy and download of the whole text. */

@@ -10,12 +10,12 @@ export class Message {
     this.hide();
   }
 
-  show(text: string, busy = false, retry?: () => void): void {
+  show(text: string, busy = false, retry?: () => void, label = "Try again"): void {
     const line = element("p", busy ? "jxs-busy" : "", text);
     line.setAttribute("role", "status");
     this.element.replaceChildren(line);
     if (retry) {
-      const button = element("button", "jxs-button", "Try again");
+      const button = element("button", "jxs-button", label);
       button.addEventListener("click", retry);
       this.element.append(button);
     }

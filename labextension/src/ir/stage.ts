@@ -106,7 +106,8 @@ export class StagePane {
     );
     if (notice) {
       const retry = notice.retry ? () => model.tryAgain() : undefined;
-      this.frame.showMessage(notice.text, notice.busy, retry);
+      const next = notice.agree ? () => model.agree() : retry;
+      this.frame.showMessage(notice.text, notice.busy, next, notice.agree);
     }
     if (state.state === "requested") void model.request(this.kind);
   }

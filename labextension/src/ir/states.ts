@@ -1,8 +1,13 @@
 /** The reason why a text is absent, in whole sentences. */
 
 import type { TextState } from "../model";
-import { type ProgramFiguresJson, STAGE_KIND_LABELS, type StageKind } from "../schema/report";
-import { count, size as sizeOf } from "../words";
+import {
+  type ProgramFiguresJson,
+  STAGE_KIND_LABELS,
+  STAGE_KIND_ON_REQUEST,
+  type StageKind,
+} from "../schema/report";
+import { count, seconds, size as sizeOf } from "../words";
 
 export interface Notice {
   text: string;
@@ -10,6 +15,8 @@ export interface Notice {
   retry: boolean;
   /** Whether the answer is pending. */
   busy: boolean;
+  /** The label of a button that agrees to the price. */
+  agree?: string;
 }
 
 type Size = ProgramFiguresJson["omitted"][StageKind];
@@ -31,6 +38,13 @@ export function noticeOf(
         retry: false,
         busy: true,
       };
+    case "priced":
+      return {
+        text: `The ${STAGE_KIND_LABELS[kind]} needs one more compilation${state.seconds ? `: about ${seconds(state.seconds)}` : ""}.`,
+        retry: false,
+        busy: false,
+        agree: "Compile",
+      };
     case "unavailable":
       return {
         text: `There is no ${STAGE_KIND_LABELS[kind]}: ${sentence(state.reason)}`,
@@ -50,7 +64,10 @@ function absent(
 ): string {
   if (!named)
     return `This text is not in this file. In Python, report.stage("${kind}").text gives it.`;
-  const here = `This text${measured(size)} was too large to be saved in the notebook`;
+  const asked = STAGE_KIND_ON_REQUEST.includes(kind);
+  const here = asked
+    ? "This text is fetched on request"
+    : `This text${measured(size)} was too large to be saved in the notebook`;
   const message = state.message ? ` (${state.message})` : "";
   switch (state.absence) {
     case "no-kernel":

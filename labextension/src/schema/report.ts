@@ -142,14 +142,31 @@ export function readEquation(value: unknown): EquationJson | undefined {
 }
 
 /** A level of the program, from the user's equations down to the machine's. */
-export const STAGE_KINDS = ["jaxpr", "stablehlo", "hlo", "optimized_hlo"] as const;
+export const STAGE_KINDS = [
+  "jaxpr",
+  "stablehlo",
+  "hlo",
+  "passes",
+  "optimized_hlo",
+  "thunks",
+  "llvm",
+  "llvm_optimized",
+  "asm"
+] as const;
 export type StageKind = (typeof STAGE_KINDS)[number];
 export const STAGE_KIND_LABELS: Readonly<Record<StageKind, string>> = {
   "jaxpr": "jaxpr",
   "stablehlo": "StableHLO",
   "hlo": "unoptimized HLO",
-  "optimized_hlo": "optimized HLO"
+  "passes": "pass log",
+  "optimized_hlo": "optimized HLO",
+  "thunks": "thunks",
+  "llvm": "LLVM IR",
+  "llvm_optimized": "optimized LLVM IR",
+  "asm": "machine code"
 };
+export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = ["passes", "thunks", "llvm", "llvm_optimized", "asm"];
+export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "llvm", "llvm_optimized"];
 
 export function readStageKind(value: unknown): StageKind | undefined {
   return choice(STAGE_KINDS, value);
@@ -529,6 +546,8 @@ export interface ProgramFiguresJson {
   title?: string;
   /** Of several programs: the facts of its own first line. */
   first?: string[];
+  /** Seconds of XLA, which one more compilation takes again. Left out where unknown. */
+  compile_s?: number;
 }
 
 export function readProgramFigures(value: unknown): ProgramFiguresJson | undefined {
@@ -550,6 +569,8 @@ export function readProgramFigures(value: unknown): ProgramFiguresJson | undefin
   if (title !== undefined) read.title = title;
   const first = list(json.first, string);
   if (first !== undefined) read.first = first;
+  const compileS = number(json.compile_s);
+  if (compileS !== undefined) read.compile_s = compileS;
   return read;
 }
 

@@ -7,6 +7,8 @@ const ENDINGS: Readonly<Record<Language, string>> = {
   jaxpr: ".jaxpr",
   mlir: ".mlir",
   hlo: ".hlo",
+  llvm: ".ll",
+  asm: ".s",
 };
 
 /** Copies the text; returns whether that worked. */

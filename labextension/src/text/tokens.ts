@@ -1,6 +1,6 @@
 /** Tokens of single lines, so that 100 000 lines cost nothing until they are visible. */
 
-export type Language = "python" | "jaxpr" | "mlir" | "hlo";
+export type Language = "python" | "jaxpr" | "mlir" | "hlo" | "llvm" | "asm";
 
 /** k keyword, s string, c comment, m name, y type, n number, o opcode, a attribute; "" plain. */
 export type TokenClass = "k" | "s" | "c" | "m" | "y" | "n" | "o" | "a" | "";
@@ -81,6 +81,33 @@ const HLO: readonly Rule[] = [
   NUMBER,
 ];
 
+const LLVM: readonly Rule[] = [
+  ["c", /;.*$/],
+  STRING,
+  ["y", /\b(?:i\d+|float|double|half|bfloat|ptr|void|label|metadata)\b|<\d+ x \w+>|\[\d+ x \w+\]/],
+  ["m", /[%@][\w.$-]+|[%@]"[^"]*"|![\w.]+|#\d+/],
+  [
+    "k",
+    /\b(?:define|declare|internal|type|to|align|inbounds|nuw|nsw|nneg|noalias|readonly|tail|true|false|poison|undef|zeroinitializer|null|fast|contract|reassoc)\b/,
+  ],
+  ["o", /(?<= = (?:tail )?)[a-z]\w*|(?<=^ +)(?:ret|br|store|call|switch|unreachable)\b/],
+  ["m", /^[\w.$-]+(?=:)/],
+  NUMBER,
+];
+
+const ASM: readonly Rule[] = [
+  ["c", /;.*$/],
+  ["m", /^[^\s:]+(?=:$)/],
+  ["c", /^ *[\da-f]+(?= {2})/],
+  ["o", /(?<=^ *[\da-f]+ {2})[a-z][\w.]*/],
+  ["y", /\b(?:byte|[a-z]*word) ptr\b/],
+  [
+    "a",
+    /\b(?:[xyz]mm\d+|k[0-7]|[re]?(?:[abcd]x|[sd]i|[sbi]p)|[abcd][lh]|r\d+[dwb]?|[wxvqdsz]\d+(?:\.\w+)?|sp|lr|xzr|wzr)\b/,
+  ],
+  NUMBER,
+];
+
 interface Grammar {
   readonly pattern: RegExp;
   readonly classes: readonly TokenClass[];
@@ -97,6 +124,8 @@ const GRAMMARS: Readonly<Record<Language, Grammar>> = {
   jaxpr: grammar(JAXPR),
   mlir: grammar(MLIR),
   hlo: grammar(HLO),
+  llvm: grammar(LLVM),
+  asm: grammar(ASM),
 };
 
 /** The colored parts of a line, in order; the rest is plain. */

@@ -12,9 +12,8 @@ import pytest
 from jax._src import monitoring
 
 import jaxscope
-from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.capture.program import passes as module
-from jaxscope.capture.program.passes import NEWER_OPTIONS, OPTIONS, dumped_passes
+from jaxscope.capture.program.passes import NEWER_OPTIONS, OPTIONS, Dump, dump
 from jaxscope.model import Unavailable
 from tests.private_names import break_private
 
@@ -53,17 +52,17 @@ def test_nothing_is_left_behind(
         before = live(), jitted._cache_size()
         monitoring.register_event_duration_secs_listener(heard)
         try:
-            found = dumped_passes(lowered, compiled)
+            found = dump(lowered, compiled)
         finally:
             monitoring.unregister_event_duration_listener(heard)
-        assert isinstance(found, Snapshots), found
+        assert isinstance(found, Dump), found
         assert (live(), jitted._cache_size()) == before
     assert log.compiles == ()
     assert not [name for name in events if "compile" in name]
     assert list(tmp_path.iterdir()) == []
-    assert any(p.name == "algsimp" for p in found.passes)
-    assert found.files > len(found.passes)
-    assert found.seconds > 0
+    assert any(p.name == "algsimp" for p in found.passes.passes)
+    assert found.passes.files > len(found.passes.passes)
+    assert found.passes.seconds > 0
 
 
 def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> None:
@@ -83,9 +82,9 @@ def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> Non
         compiled = lowered.compile()
         entries = sorted(tmp_path.iterdir())
         assert entries
-        found = dumped_passes(lowered, compiled)
-        assert isinstance(found, Snapshots), found
-        assert any(p.name == "algsimp" for p in found.passes)
+        found = dump(lowered, compiled)
+        assert isinstance(found, Dump), found
+        assert any(p.name == "algsimp" for p in found.passes.passes)
         assert sorted(path for path in tmp_path.iterdir() if "-atime" not in path.name) == [
             path for path in entries if "-atime" not in path.name
         ]
@@ -104,7 +103,7 @@ def test_a_jax_without_these_names_gives_a_reason(
         raise AttributeError("no such name")
 
     break_private(monkeypatch, "compile_apart", gone)
-    found = dumped_passes(lowered, compiled)
+    found = dump(lowered, compiled)
     assert found == Unavailable("this JAX gave none (AttributeError: no such name)")
 
 
@@ -113,7 +112,7 @@ def test_an_option_that_xla_does_not_know_is_left_out(
 ) -> None:
     _, lowered, compiled = called
     monkeypatch.setattr(module, "NEWER_OPTIONS", {"xla_dump_nothing_of_this_name": True})
-    assert isinstance(dumped_passes(lowered, compiled), Snapshots)
+    assert isinstance(dump(lowered, compiled), Dump)
 
 
 def test_no_option_is_one_on_which_xla_may_abort() -> None:

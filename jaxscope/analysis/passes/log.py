@@ -1,0 +1,68 @@
+"""The changes of all passes as one text, every instruction linked to its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxscope.analysis.links.attribution import Equations
+from jaxscope.analysis.passes.follow import changes_of, lines_by_name
+from jaxscope.analysis.passes.rewrites import Difference
+from jaxscope.analysis.passes.snapshots import Snapshots, plain
+from jaxscope.analysis.passes.trail import Trail
+from jaxscope.model import Anchor
+from jaxscope.model.passes import CompilerPass, PassEffect
+
+MOST_LINES = 1000
+"""Instructions of one pass that are listed: an inlined program has all of them."""
+
+
+def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...]]:
+    """Each pass that changed the program, and below it what it did to which instructions.
+
+    Raises LookupError where a text was not kept.
+    """
+    lines: list[str] = []
+    anchors: list[Anchor] = []
+    known = dict(trail.first)
+    before = lines_by_name(snapshots, 0)
+    for one, step in zip(snapshots.passes, trail.steps, strict=True):
+        after = lines_by_name(snapshots, one.number)
+        later = _after(step.difference, known, step.equations)
+        lines.append(f"{one.number} · {one.name} · {_figures(one)}")
+        end = len(lines) + MOST_LINES
+        for kind, old, new, into in changes_of(step.difference, before.keys(), after.keys()):
+            what = f"{kind.value} into %{into}" if into else kind.value
+            lines.append(f"  {what}")
+            sign = "=" if kind is PassEffect.MERGED else "+"
+            sides = (("-", old, before, known), (sign, new, after, later))
+            for mark, names, texts, equations in sides:
+                for name in names:
+                    text = plain(texts.get(name, f"%{name}")).removeprefix("ROOT ")
+                    lines.append(f"    {mark} {text}")
+                    if found := equations.get(name):
+                        anchors.append(Anchor(len(lines), found))
+            if len(lines) >= end:
+                lines.append(f"  … the rest is in `report.passes().after({one.number})`")
+                break
+        lines.append("")
+        before, known = after, later
+    return "\n".join(lines), tuple(anchors)
+
+
+def _after(changed: Difference, known: Equations, new: Equations) -> dict[str, tuple[int, ...]]:
+    """The equations of the instructions after a pass."""
+    # One that took the place of others is no longer of its own equation alone.
+    shared = {
+        rewrite.value
+        for rewrite in changed.rewrites
+        if not rewrite.created
+        and any(known.get(one) != known.get(rewrite.value) for one in rewrite.replaced)
+    }
+    kept = {n: e for n, e in known.items() if n in changed.kept and n not in shared}
+    return kept | dict(new)
+
+
+def _figures(one: CompilerPass) -> str:
+    found: Mapping[str, int] = {"+": one.added, "−": one.removed, "~": one.altered}
+    counts = [f"{sign}{number}" for sign, number in found.items() if number]
+    return f"{one.pipeline} · {' '.join(counts)}"

@@ -1,0 +1,54 @@
+"""Results of a record about the compiler's work on its programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxscope.model import Unavailable
+from jaxscope.model.machine_code import MachineKernel
+from jaxscope.results.live_record import LiveRecord
+
+if TYPE_CHECKING:
+    from jaxscope.results.passes import Passes
+
+_NO_PASSES = Unavailable("passes are not saved with a report; run it again")
+_NO_KERNELS = Unavailable("kernels are not saved with a report; run it again")
+
+
+class CompilerRecord(LiveRecord):
+    """A record whose programs can be followed through the compiler while they are alive."""
+
+    def passes(self, program: int = 0) -> Passes | Unavailable:
+        """The passes of XLA that changed the program, with the HLO before and after each.
+
+        The first call compiles the program once more, which takes about the seconds of XLA in
+        `compiles`; the result says how long it took.
+        """
+        from jaxscope.capture.program.stages import Handles
+        from jaxscope.results.passes import Passes
+
+        source = self._texts[program] if self.programs else None
+        if not isinstance(source, Handles):
+            return self._no_program() if not self.programs else _NO_PASSES
+        found, about = source.passes(), self.programs[program]
+        if isinstance(found, Unavailable):
+            return found
+        first = [self.record.compiles[i].compile_s for i in about.compiles]
+        return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
+
+    def kernels(self, program: int = 0) -> tuple[MachineKernel, ...] | Unavailable:
+        """The kernels of the machine code: instructions, lines, bytes, vector width, spills.
+
+        Compiles nothing. Needs capstone (`pip install jaxscope[asm]`).
+        """
+        from jaxscope.capture.program.stages import Handles
+
+        source = self._texts[program] if self.programs else None
+        if not isinstance(source, Handles):
+            return self._no_program() if not self.programs else _NO_KERNELS
+        below, known = source.below(), enumerate(self.programs[program].equations)
+        if isinstance(below, Unavailable):
+            return below
+        return below.kernels(
+            {i: {f.span.line for f in e.frames if f.source == 0} for i, e in known}
+        )
