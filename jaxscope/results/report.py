@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jaxscope.analysis.gradient.compiled_residuals import CompiledResidual
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.frontend.widget import ReportWidget
+    from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.passes import Passes
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
@@ -47,6 +48,7 @@ _DISPLAYS = itertools.count()
 """Numbers the displays of this process, so that their ids differ within one notebook."""
 _LATEST: collections.deque[Report] = collections.deque(maxlen=1)
 _NO_PASSES = Unavailable("passes are not saved with a report; run it again")
+_NO_CLOCK = Unavailable("it was not requested; `--compile-time` or its option measures it")
 _NO_PROFILE = Unavailable("the program was not profiled; %jaxprof profiles it")
 
 
@@ -223,6 +225,18 @@ class Report(LiveRecord):
             return found
         first = [self.compiles[i].compile_s for i in about.compiles]
         return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
+
+    def compile_time(self) -> CompileTimes | Unavailable:
+        """Seconds of compilation by line, phase, and pass or kernel, with the equations by line.
+
+        Measured where it was requested: `jaxscope.options(compile_time=True)`, `--compile-time`.
+        """
+        from jaxscope.results.compile_time import CompileTimes
+
+        found = self._record.compile_time
+        if found is None:
+            return _NO_CLOCK
+        return found if isinstance(found, Unavailable) else CompileTimes(found)
 
     def save_trace(self, path: str | Path) -> Path:
         """Write the profiler's last session: `.json` or `.json.gz` for Perfetto and Chrome, any
