@@ -90,6 +90,7 @@ def options(
     donate: tuple[str, ...] = (),
     recompile: bool | None = None,
     exact: bool | None = None,
+    compile_time: bool | None = None,
     isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
@@ -100,7 +101,8 @@ def options(
     device: `cpu:1`, `gpu`. static, traced, donate: names of `f`'s parameters. recompile: False does
     not compile a function that has run before again, so that the links of its lines are
     approximate. exact: True compiles once more to follow the passes of XLA, and so to settle links
-    that are otherwise inferred.
+    that are otherwise inferred. compile_time: True clocks the compilation for
+    `report.compile_time()`.
 
     For `profile`: isolate_lines also profiles the program with optimization barriers between its
     lines, which costs one more compilation; all_events also profiles a call with so many
@@ -121,6 +123,7 @@ def options(
         "donate": donate,
         "recompile": recompile,
         "exact": exact,
+        "compile_time": compile_time,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}
@@ -138,7 +141,7 @@ def options(
 
 
 @contextlib.contextmanager
-def watch(*, slow_path: bool = False) -> Generator[CompileLog]:
+def watch(*, slow_path: bool = False, compile_time: bool = False) -> Generator[CompileLog]:
     """A log of the compilations inside the block: where, why, how long, and the fix.
 
     All threads are observed; blocks may be nested, and run in several threads at once. The log can
@@ -149,6 +152,9 @@ def watch(*, slow_path: bool = False) -> Generator[CompileLog]:
     nothing compiled (callbacks, `jax_debug_nans`). That needs Python 3.12, and slows only those
     calls, by some 20 µs.
 
+    With `compile_time=True`, `log.compile_time()` has the seconds of this thread's compilations by
+    line and phase.
+
     Example:
         >>> with jaxscope.watch() as log:
         ...     train(batches)
@@ -156,7 +162,7 @@ def watch(*, slow_path: bool = False) -> Generator[CompileLog]:
     """
     from jaxscope.results.compile_log import watching
 
-    with watching(slow_path=slow_path) as log:
+    with watching(slow_path=slow_path, compile_time=compile_time) as log:
         yield log
 
 

@@ -117,6 +117,7 @@ class Transforms(Family):
                 x64=given.x64,
                 recompile=not given.no_recompile,
                 exact=given.exact,
+                compile_time=given.compile_time,
                 only=given.only,
                 profile=transforms.plan(given),
                 composition=composition,

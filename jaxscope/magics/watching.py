@@ -22,6 +22,7 @@ from jaxscope.magics.options.parser import (
     number,
     usage_error,
 )
+from jaxscope.model import Unavailable
 
 if TYPE_CHECKING:
     from jaxscope.magics.config import JaxScope
@@ -46,6 +47,9 @@ _WATCH.add_argument(
     action="store_true",
     help="Also find slow calls that compile nothing (Python 3.12 or later).",
 )
+_WATCH.add_argument(
+    "--compile-time", action="store_true", help="Also show the compile time by line and phase."
+)
 _WATCH.add_display("CompileLog", "--log", _VIEWS)
 _WATCH_EXAMPLES = """
     %%jaxwatch                     run the cell, show its compilations
@@ -55,6 +59,9 @@ _WATCH_EXAMPLES = """
     train(batches)
 
     %%jaxwatch --slow-path         also slow calls that compile nothing
+    y = step(x)
+
+    %%jaxwatch --compile-time      also seconds by line, phase, and pass or kernel
     y = step(x)
 
     %jaxwatch on                   a line under each cell that compiles long, or recompiles
@@ -156,6 +163,7 @@ class Watching(Family):
         given = _WATCH.parse_args(tokens)
         of_cells = {"-o": given.log, "-q": given.quiet, "--view": given.view}
         of_cells["--slow-path"] = given.slow_path
+        of_cells["--compile-time"] = given.compile_time
         wrong = left or next((option for option, value in of_cells.items() if value), "")
         if wrong:
             raise usage_error(f"%jaxwatch {switch} takes only --over SECONDS, not {wrong!r}.")
@@ -180,8 +188,10 @@ class Watching(Family):
         head = f"%%jaxwatch {line}".rstrip()
         try:
             with contextlib.ExitStack() as stack:
-                if given.slow_path:
-                    log = stack.enter_context(watching(slow_path=True))
+                if given.slow_path or given.compile_time:
+                    log = stack.enter_context(
+                        watching(slow_path=given.slow_path, compile_time=given.compile_time)
+                    )
                 return run_as_usual(self._shell, head, cell, self.scope.raw_cell)
         finally:
             # A cell that is not Python, or awaits, has not run.
@@ -191,6 +201,8 @@ class Watching(Family):
                 log.freeze()
                 if ran:
                     self._show(log, given)
+                if ran and given.compile_time:
+                    self._show_compile_time(log, given)
 
     def _show(
         self,
@@ -205,6 +217,14 @@ class Watching(Family):
         display.show_log(log, self._shell, view, given.quiet or self.scope.quiet, by)
         if figure:
             display.show_figure(log, self._shell)
+
+    def _show_compile_time(self, log: CompileLog, given: argparse.Namespace) -> None:
+        found = log.compile_time()
+        if isinstance(found, Unavailable):
+            display.say(f"There is no compile time by line: {found.reason}.")
+        else:
+            view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
+            display.show(found, self._shell, view, quiet)
 
     def before_cell(self, info: Any) -> None:
         """Note the length of the log, for the footer."""

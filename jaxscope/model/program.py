@@ -117,6 +117,9 @@ class Applied:
     """The given options as typed: `('-i', 'x=0')`, `('--mode', 'hessian')`."""
 
 
+NNX_STATE = "nnx_state"
+"""The argument with the arrays of all Flax NNX objects of a cell, by their paths."""
+
 _NO_COST = Unavailable("the cost was not requested")
 _NO_MEMORY = Unavailable("the memory was not requested")
 _NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from jaxscope.model.compile_time import CompileTime
 from jaxscope.model.compiles import Compile
 from jaxscope.model.finding import Finding
 from jaxscope.model.profile import CellProfile
 from jaxscope.model.program import Program
 from jaxscope.model.source import Source
+from jaxscope.model.stage import Unavailable
 
 SCHEMA = 1
 """The version of the JSON form. What each version changed:
@@ -77,4 +79,6 @@ class Record:
     """Seconds from start to end of the user's run, jaxscope's own work included."""
     profile: CellProfile | None = None
     """Time by line of a cell that ran as plain Python with the profiler on."""
+    compile_time: CompileTime | Unavailable | None = None
+    """Compile time by line; None when not requested."""
     schema: int = SCHEMA

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from jaxscope.analysis.compiles import groups
 from jaxscope.analysis.compiles.groups import CompileGroup
 from jaxscope.analysis.compiles.storms import storms
-from jaxscope.model import Compile, SlowCall
+from jaxscope.model import Compile, SlowCall, Unavailable
 from jaxscope.model.compile_log import Log, Storm
 from jaxscope.results.base import Saved, data_frame, needed
 from jaxscope.words import count
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from jaxscope.model.compile_time import CompileTime
+    from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.report import Report
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
@@ -39,6 +41,7 @@ class CompileLog(Saved):
         self._read = read
         self._opened = opened
         self._kept: Log | None = None
+        self._clocked: Callable[[], CompileTime | Unavailable] | None = None
         self._over = False
 
     # Data.
@@ -104,6 +107,19 @@ class CompileLog(Saved):
     def by_cell(self) -> tuple[CompileGroup, ...]:
         """Compilations by cell (outside a notebook: by file)."""
         return groups.by_cell(self.log)
+
+    def compile_time(self) -> CompileTimes | Unavailable:
+        """Seconds of this thread's compilations by line and phase, once the block has ended.
+
+        Measured where it was requested: `jaxscope.watch(compile_time=True)`,
+        `%%jaxwatch --compile-time`.
+        """
+        from jaxscope.results.compile_time import CompileTimes
+
+        if self._clocked is None:
+            return Unavailable("it was not requested; `compile_time=True` measures it")
+        found = self._clocked()
+        return found if isinstance(found, Unavailable) else CompileTimes(found)
 
     def summary(self) -> str:
         """The first line: number and time of compilations, recompilations, and the slowest."""
@@ -222,20 +238,30 @@ class CompileLog(Saved):
         """Store the current state."""
         self._kept = self._read()
 
+    def clocked_by(self, clock: Callable[[], CompileTime | Unavailable] | None) -> None:
+        """Take the compile time from this clock."""
+        self._clocked = clock
+
     def finalize(self) -> None:
         """Close the log: properties are cached from now on."""
         self._over = True
 
 
 @contextlib.contextmanager
-def watching(*, slow_path: bool = False, guard: bool = False) -> Generator[CompileLog]:
+def watching(
+    *, slow_path: bool = False, guard: bool = False, compile_time: bool = False
+) -> Generator[CompileLog]:
     """The log of `jaxscope.watch`, open for the length of the block.
 
     With `guard`, without the compilations of other tasks and threads that have their own guard.
     """
     from jaxscope.capture.compile_log.watch import Watch
 
-    watch = Watch(slow_path=slow_path, guard=guard)
+    clock = None
+    if compile_time:
+        from jaxscope.capture.profile.compile_clock import CompileClock as clock
+
+    watch = Watch(slow_path=slow_path, guard=guard, clock=clock)
 
     def opened(compile: Compile) -> Report:
         from jaxscope.results.report import Report
@@ -243,6 +269,7 @@ def watching(*, slow_path: bool = False, guard: bool = False) -> Generator[Compi
         return Report(*watch.program(compile.serial))
 
     log = CompileLog(watch.log, opened)
+    log.clocked_by(watch.compile_time if compile_time else None)
     watch.begin()
     try:
         yield log

@@ -9,14 +9,28 @@ from jaxscope.model.machine_code import MachineKernel
 from jaxscope.results.live_record import LiveRecord
 
 if TYPE_CHECKING:
+    from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.passes import Passes
 
+_NO_CLOCK = Unavailable("it was not requested; `--compile-time` or its option measures it")
 _NO_PASSES = Unavailable("passes are not saved with a report; run it again")
 _NO_KERNELS = Unavailable("kernels are not saved with a report; run it again")
 
 
 class CompilerRecord(LiveRecord):
     """A record whose programs can be followed through the compiler while they are alive."""
+
+    def compile_time(self) -> CompileTimes | Unavailable:
+        """Seconds of compilation by line, phase, and pass or kernel, with the equations by line.
+
+        Measured where it was requested: `jaxscope.options(compile_time=True)`, `--compile-time`.
+        """
+        from jaxscope.results.compile_time import CompileTimes
+
+        found = self.record.compile_time
+        if found is None:
+            return _NO_CLOCK
+        return found if isinstance(found, Unavailable) else CompileTimes(found)
 
     def passes(self, program: int = 0) -> Passes | Unavailable:
         """The passes of XLA that changed the program, with the HLO before and after each.

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from jaxscope import words
 from jaxscope.capture.compile_log.log import build_log, caveats
@@ -14,11 +15,27 @@ from jaxscope.capture.compile_log.slow_calls import SlowPath, sentence
 from jaxscope.capture.compiles import guards
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.model import Record, TextSource
+from jaxscope.model import Record, TextSource, Unavailable
 from jaxscope.model.compile_log import Log
 from jaxscope.model.compiles import UNOBSERVED
 
+if TYPE_CHECKING:
+    from jaxscope.model.compile_time import CompileTime
+
 _SHOWN = 5  # slow calls with a note
+
+
+class Clock(Protocol):
+    """A clock of compilations between `begin` and `end`; none of its methods raises."""
+
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+    def found(self, place: Callable[[str, int], str]) -> CompileTime | Unavailable:
+        """The compile time by line, after the end."""
+        ...
+
+
+MakeClock = Callable[[Listener], Clock]
 
 
 class Watch:
@@ -27,9 +44,15 @@ class Watch:
     Neither raises: a watch that fails has an empty log, with a note that gives the reason.
     """
 
-    def __init__(self, *, slow_path: bool = False, guard: bool = False) -> None:
+    def __init__(
+        self, *, slow_path: bool = False, guard: bool = False, clock: MakeClock | None = None
+    ) -> None:
         """`slow_path`: also look for calls that are slow though nothing compiles. `guard`: without
-        the compilations of other tasks and threads that have a guard of their own."""
+        the compilations of other tasks and threads that have a guard of their own. `clock`:
+        makes a clock for those of this thread."""
+        self._make_clock = clock
+        self._clock: Clock | None = None
+        self._clocked: CompileTime | Unavailable | None = None
         self._guard: int | None = None
         self._guards = guard
         self._slow: SlowPath | None = None
@@ -49,6 +72,9 @@ class Watch:
             self._since, self._losses = listener.count, listener.losses
             if self._guards:
                 self._guard = guards.enter()
+            if self._make_clock is not None:
+                self._clock = self._make_clock(listener)
+                self._clock.begin()
             if self._look:
                 self._slow = SlowPath(lambda: listener.compile_count)
                 self._slow.begin()
@@ -59,6 +85,8 @@ class Watch:
     def end(self) -> None:
         """Stop listening; the compilations are kept."""
         listener = self._listener
+        if self._clock is not None:
+            self._clock.end()
         if self._guard is not None:
             guards.leave(self._guard)
         if self._slow is not None:
@@ -75,6 +103,16 @@ class Watch:
         finally:
             with contextlib.suppress(Exception):
                 listener.__exit__()
+
+    def compile_time(self) -> CompileTime | Unavailable:
+        """Compile time by line, after the end."""
+        if self._clocked is None:
+            if self._clock is None or self._listener is None or self._raws is None:
+                return Unavailable("the block has not ended")
+            places = self._listener.places
+            self._clocked = self._clock.found(lambda f, n: f"{places.name(f, sys.maxsize)}:{n}")
+            self._clock = None
+        return self._clocked
 
     def raws(self) -> tuple[tuple[RawCompile, ...], tuple[str, ...]]:
         """The compilations so far, or all after the end, and the caveats."""

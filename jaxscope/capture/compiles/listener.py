@@ -198,6 +198,18 @@ class Listener:
         return self._open.here.blocks
 
     @property
+    def open_stages(self) -> Callable[[], CompileStage | None]:
+        """Tells another thread the innermost stage that is open on this one."""
+        stack = self._open.here.open
+
+        def stage() -> CompileStage | None:
+            with suppress(IndexError):  # it has just ended
+                return stack[-1].stage
+            return None
+
+        return stage
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Caveats about the compilations, as sentences for the report."""
         found = (f"{UNOBSERVED}{self.unobserved}.",) if self.unobserved else ()
@@ -267,6 +279,7 @@ def collecting(
     *,
     on_trace_start: Callable[[str], None] | None = None,
     on_lowering_start: Callable[[str], None] | None = None,
+    on_xla_start: Callable[[str], None] | None = None,
     on_compiled: Callable[[RawCompile], None] | None = None,
 ) -> Generator[BlockCompiles]:
     """The compilations of this block on this thread; blocks may be nested.
@@ -275,7 +288,11 @@ def collecting(
     in `on_compiled`, `_jax.compiled_program` can see it. The listener notes what they raise, and
     continues.
     """
-    on_start = {CompileStage.TRACE: on_trace_start, CompileStage.LOWER: on_lowering_start}
+    on_start = {
+        CompileStage.TRACE: on_trace_start,
+        CompileStage.LOWER: on_lowering_start,
+        CompileStage.XLA: on_xla_start,
+    }
     block = BlockCompiles(listener.history, {**on_start}, on_compiled)
     listener.blocks.append(block)
     try:

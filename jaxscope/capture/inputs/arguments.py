@@ -11,9 +11,6 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-OBJECTS = "nnx_state"
-"""The argument with the arrays of all Flax NNX objects of a cell, by their paths."""
-
 
 @dataclass(frozen=True, slots=True)
 class TracedLeaf:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import OBJECTS, Arguments, TracedLeaf
+from jaxscope.capture.inputs.arguments import Arguments, TracedLeaf
 from jaxscope.capture.inputs.pytrees import Branch, Copies, InputLeaf, Node, Object
 from jaxscope.capture.inputs.traced_or_static import (
     Choice,
@@ -25,6 +25,7 @@ from jaxscope.capture.inputs.traced_or_static import (
 )
 from jaxscope.capture.options.settings import Settings, SettingsError, root
 from jaxscope.model import Value, ValueKind
+from jaxscope.model.program import NNX_STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ class Inputs:
                 if leaf.choice.traced
             }
             if state:
-                packed[OBJECTS] = state
+                packed[NNX_STATE] = state
         return Arguments(packed, tuple(leaves))
 
     def _decide(self, name: str) -> Callable[[Any], Choice]:

@@ -13,10 +13,10 @@ from jax.core import Tracer
 
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.arguments import OBJECTS
 from jaxscope.capture.inputs.inputs import Substituted
 from jaxscope.capture.inputs.mutation import find_tracer
 from jaxscope.capture.options.refusals import RefusedError, holds_tracer
+from jaxscope.model.program import NNX_STATE
 
 # JAX's text of a tracer: `Traced<float32[3]>with<…>`, `JitTracer(float32[3])` (0.8 to 0.12).
 _TRACER_TEXT = re.compile(r"traced<|\b\w*tracer[(<]", re.IGNORECASE)
@@ -90,10 +90,10 @@ class OutcomeReader:
                     "without the map."
                 )
             for state in after.values():
-                self._collect(OBJECTS, OBJECTS, state)
+                self._collect(NNX_STATE, NNX_STATE, state)
         for made in list(self._new_objects.values()):
             for state in jax.tree_util.tree_leaves(nnx.state_of(made)):
-                self._collect(OBJECTS, OBJECTS, state)
+                self._collect(NNX_STATE, NNX_STATE, state)
         return Outcome(
             dict(names),
             deleted,

@@ -42,6 +42,8 @@ class Settings:
     """Compile a function that has run before once more, with tags, to link its lines."""
     exact: bool = False
     """Follow the passes of XLA, with one more compilation, to settle inferred links."""
+    compile_time: bool = False
+    """Clock the compilations by line."""
     profile: ProfilePlan | None = None
     """The calls to profile; None: no profile."""
     composition: Composition = JIT

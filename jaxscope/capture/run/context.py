@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.profile.compile_clock import CompileClock, clocking
 from jaxscope.capture.program.compile import Captured, Say, device_and_precision
 from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run.measure import Measured
@@ -50,6 +51,8 @@ class Invocation:
     """Compiles since it began."""
     began: float
     """Seconds of `time.perf_counter`."""
+    clock: CompileClock | None = None
+    """Clocks the compilations, where that was requested."""
 
 
 @contextmanager
@@ -59,7 +62,12 @@ def invocation(
     """Apply the settings and collect compiles while the runs of the invocation take place."""
     began = time.perf_counter()
     sources = SourceFiles(source, context.cell_name)
-    with device_and_precision(settings) as device, collecting(context.listener) as compiles:
+    with ExitStack() as stack:
+        device = stack.enter_context(device_and_precision(settings))
+        compiles = stack.enter_context(collecting(context.listener))
+        clock = None
+        if settings.compile_time:
+            clock = stack.enter_context(clocking(context.listener))
         yield Invocation(
             title=title,
             form=form,
@@ -69,6 +77,7 @@ def invocation(
             device=device,
             compiles=compiles,
             began=began,
+            clock=clock,
         )
 
 

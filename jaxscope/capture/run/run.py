@@ -221,6 +221,8 @@ def _finish(
     known: evidence.Known | None = None,
 ) -> Ran:
     """Build the report of finished runs. A failure shortens it; it never discards the results."""
+    if given.clock is not None:
+        given.clock.end()
     try:
         # Thousands of small objects are created at once: a collection in between finds nothing.
         with quiet_gc():

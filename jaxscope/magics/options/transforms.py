@@ -62,6 +62,7 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     add("-n", "--runs", type=_RUNS, metavar="N", help=text)
     add("--profile", action="store_true", help="Profile the program line by line.")
     add_profile(made)
+    add("--compile-time", action="store_true", help="Show the compile time by line.")
     add("--x64", action="store_true", help="Enable 64-bit types.")
     made.add_display("Report")
     add("--block", action="store_true", help="Compile the whole cell, definitions too.")

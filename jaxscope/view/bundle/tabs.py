@@ -54,7 +54,11 @@ def _tabs(record: Record, writer: HtmlWriter) -> Iterator[Json]:
         chapters = written.chapters(record, program, written.DETAILS)
         heading = f"Details{name}" if name else ""
         details.append(_section(heading, _folded(chapters, writer), index))
-    last = (written.compiles(record, writer.room.rows), written.environment(record))
+    last = (
+        *written.compile_time(record),
+        written.compiles(record, writer.room.rows),
+        written.environment(record),
+    )
     details.append(_section("", _folded(last, writer)))
     if profiled:
         yield _tab("profile", "Profile", profiled)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxscope import words
-from jaxscope.model import Compile, CompileKind, Memory, Program, Record, Timing
+from jaxscope.model import Compile, CompileKind, Memory, Program, Record, Timing, Unavailable
 from jaxscope.model.profile import Profile
 from jaxscope.view.base import svg
 from jaxscope.view.base.bars import shares
@@ -19,6 +19,7 @@ from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesFo
 from jaxscope.view.base.html import NOTHING
 from jaxscope.view.base.places import label
 from jaxscope.view.chapters import gradient, memory, sharding, vmap
+from jaxscope.view.chapters.compile_time import chapter as time_by_line
 from jaxscope.view.profile.cell import chapter as profile_of_cell
 from jaxscope.view.profile.chapter import chapter as profile
 from jaxscope.view.report import tables
@@ -141,6 +142,17 @@ def _compile(compile: Compile) -> Part:
         advice.append(Advice("", cause.text if said else f"{cause.text}{change}", cause.fix))
     advice += [Advice("", compile.persistent_why)] if compile.persistent_why else []
     return Part(named, picture=shares(stages, words.seconds), advice=tuple(advice))
+
+
+def compile_time(record: Record) -> tuple[Chapter, ...]:
+    """Compile time by line, where it was requested."""
+    found = record.compile_time
+    if found is None:
+        return ()
+    if isinstance(found, Unavailable):
+        lead = f"There is no compile time by line: {found.reason}."
+        return (Chapter("compile_time", "Compile time by line", (lead,)),)
+    return (time_by_line(found),)
 
 
 def environment(record: Record) -> Chapter:

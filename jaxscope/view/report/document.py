@@ -27,6 +27,7 @@ from jaxscope.view.report import tables
 from jaxscope.view.report.chapters import (
     USUAL,
     chapters,
+    compile_time,
     compiles,
     environment,
     findings,
@@ -125,7 +126,7 @@ def _linked(record: Record, uid: str, room: Room) -> Document:
     found.append(Chapter("stage", "", parts=(_markup(linked.stage(StageKind.JAXPR)),)))
     if first is not None:
         found += _folded(*_program(record, first))
-    found += _folded(compiles(record, room.rows))
+    found += _folded(*compile_time(record), compiles(record, room.rows))
     parts = [
         dataclasses.replace(part, caption=f"{name} of {other.title}")
         for other in others[: room.rows]
@@ -163,6 +164,9 @@ def _top(record: Record, program: Program | None) -> Iterator[Chapter]:
     """Findings, and the brief parts of the time by line, where it was measured."""
     yield Chapter("findings", "Findings", parts=(findings(record),))
     yield from of_record(record)
+    yield from (
+        dataclasses.replace(c, views=View.TEXT | View.MARKDOWN) for c in compile_time(record)
+    )
     for chapter in () if program is None else chapters(record, program, (profile,)):
         brief = tuple(part for part in chapter.parts if part.brief)
         yield dataclasses.replace(chapter, parts=brief)

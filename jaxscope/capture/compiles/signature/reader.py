@@ -32,8 +32,8 @@ from jaxscope.capture.compiles.signature.functions import current, function
 from jaxscope.capture.compiles.signature.structures import Structures
 from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
 from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
-from jaxscope.capture.inputs.arguments import OBJECTS
 from jaxscope.model.compiles import CompileKind
+from jaxscope.model.program import NNX_STATE
 
 _OPERATION_PARAMETERS = 24
 _TUPLES = 256
@@ -80,7 +80,7 @@ class SignatureReader:
                 )
             else:
                 argument = self._argument(name, value, keyword, position)
-                arguments += _objects(argument) if of_cell and name == OBJECTS else [argument]
+                arguments += _objects(argument) if of_cell and name == NNX_STATE else [argument]
         if call.given is not None:
             arguments = self._flat(arguments, call.args or ())
         return CallSignature(
