@@ -36,6 +36,7 @@ PUBLIC = [
 ]
 LINE_MAGICS = (
     "jaxbench",
+    "jaxcluster",
     "jaxcompose",
     "jaxdevices",
     "jaxdiff",

@@ -30,6 +30,7 @@ _GUIDE = {
     ("cell", "jaxbench"): "compare NumPy, PyTorch, JAX and others over sizes",
     ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
     ("line", "jaxdiff"): "compare a cell's last two runs, or two reports",
+    ("line", "jaxcluster"): "many processes: attach, init, guard on, status, restart",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }
