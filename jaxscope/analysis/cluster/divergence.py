@@ -182,7 +182,8 @@ def stalled(states: Sequence[ProcessState], seconds: float) -> str:
         f"  {_who([state.process for state in group])}: {where_is(group[0]).split(' is ', 1)[1]}"
         for group in sorted(groups.values(), key=len)[:_NAMED]
     ]
-    return "\n".join([f"No progress for {words.seconds(round(seconds))}:", *rows])
+    head = f"At the same line for {words.seconds(round(seconds))}, maybe a hang:"
+    return "\n".join([head, *rows])
 
 
 def _who(processes: Sequence[int]) -> str:

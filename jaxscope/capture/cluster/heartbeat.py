@@ -18,8 +18,9 @@ from jaxscope.version import HOME
 WAITING = "waiting in JAX"
 STALL_S = 3.0
 """A banner is shown after this time without progress."""
-_IDLE_CPU_S = 1e-4
-"""A main thread that hangs uses no time of its CPU between two looks; one in a loop does."""
+_IDLE_CPU_S = 1e-3
+"""CPU time between two looks, below which the main thread waits: a hang takes 0.1 to 0.2 ms in
+half a second (jax 0.10.2), a loop of short calls more."""
 _MANY = 64
 """With more processes the thread looks less often, for the sake of the coordinator."""
 
