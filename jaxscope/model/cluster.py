@@ -57,7 +57,7 @@ class ProgramPrint:
     arguments: str
     """Types and shardings of the arguments, as StableHLO writes them."""
     operations: tuple[tuple[str, int], ...]
-    """How often each operation occurs."""
+    """Counts of the operations."""
     flags: str
     """Flags of the compiler: `XLA_FLAGS`, `LIBTPU_INIT_ARGS` and options of the call."""
 
@@ -93,7 +93,7 @@ class ProgramDifference:
 
     kind: DivergenceKind
     message: str
-    """What differs, and both lines."""
+    """The difference, and the line of each process."""
 
 
 @dataclass(frozen=True, slots=True)
