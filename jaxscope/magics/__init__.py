@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxscope.magics import display
 from jaxscope.magics.benchmarking import Benchmarking
+from jaxscope.magics.cluster import Clusters
 from jaxscope.magics.config import JaxScope
 from jaxscope.magics.differences import Differences
 from jaxscope.magics.family import Family
@@ -24,6 +25,7 @@ FAMILIES: tuple[type[Family], ...] = (
     Benchmarking,
     Differences,
     Trying,
+    Clusters,
     Serving,
 )
 """Magics by subject. A new family is a class in its own file, and its name here."""

@@ -1,0 +1,192 @@
+"""Compare what two processes compile, and word the difference."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from jaxscope import words
+from jaxscope.model.cluster import (
+    CodePlace,
+    CollectiveOp,
+    CompiledPrint,
+    DivergenceKind,
+    ProcessState,
+    ProgramDifference,
+    ProgramPrint,
+)
+
+_NAME = re.compile(r"module @(\S+)")
+_MAIN = re.compile(r"func\.func public @main\((.*?)\) ->", re.S)
+_OPERATION = re.compile(r"\b(?:stablehlo|sdy|mhlo|chlo)\.\w+")
+_CONSTANT = re.compile(r"dense(?:_resource)?<[^>]*>")
+_RESOURCES = re.compile(r"\{-#.*", re.S)
+_COLLECTIVE = re.compile(
+    r"= (?P<shape>.+?) (?P<opcode>(?:all-reduce|all-gather|reduce-scatter|all-to-all|"
+    r"collective-permute|collective-broadcast|ragged-all-to-all)(?:-start)?)\("
+)
+_GROUPS = re.compile(r"(?:replica_groups|source_target_pairs)=(\S+?)(?:, [a-z_]+=|$)")
+_LAYOUT = re.compile(r"\{[^}]*\}")
+_MOST = 300
+"""Characters of a signature that a message shows."""
+
+
+def print_of(text: str, process: int, place: CodePlace, flags: str) -> ProgramPrint:
+    """The print of a StableHLO module, from its text without locations."""
+    named = _NAME.search(text)
+    name = named[1] if named else ""
+    body = text.replace(f"@{name}", "@", 1)
+    outline = _CONSTANT.sub("dense<>", _RESOURCES.sub("", body))
+    main = _MAIN.search(body)
+    return ProgramPrint(
+        process,
+        name.removeprefix("jit_"),
+        place,
+        program=_hash(body),
+        outline=_hash(outline),
+        arguments=main[1] if main else "",
+        operations=tuple(sorted(Counter(_OPERATION.findall(body)).items())),
+        flags=flags,
+    )
+
+
+def program_hash(text: str) -> str:
+    """`ProgramPrint.program` alone, which is cheaper."""
+    named = _NAME.search(text)
+    return _hash(text.replace(f"@{named[1]}", "@", 1) if named else text)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def difference(first: ProgramPrint, other: ProgramPrint) -> ProgramDifference | None:
+    """The difference between two programs that should be the same; None for equal ones."""
+    if first.key == other.key:
+        return None
+    kind, what = _differs(first, other)
+    if kind is not DivergenceKind.ORDER:
+        what = f"Processes {first.process} and {other.process} compile `{other.name}` {what}"
+    return ProgramDifference(kind, f"{what}{_both(first, other)}")
+
+
+def _differs(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, str]:
+    one, two = first.process, other.process
+    if first.program == other.program:
+        return DivergenceKind.FLAGS, (
+            f"with different flags: `{_cut(first.flags)}` on {one}, `{_cut(other.flags)}` on {two}."
+        )
+    if first.name != other.name:
+        return DivergenceKind.ORDER, (
+            f"Process {one} compiles `{first.name}` where process {two} compiles `{other.name}`: "
+            "the order of calls differs."
+        )
+    if first.arguments != other.arguments:
+        return DivergenceKind.SHAPES, (
+            f"for different shapes: ({_cut(first.arguments)}) on {one}, "
+            f"({_cut(other.arguments)}) on {two}."
+        )
+    if first.outline == other.outline:
+        return DivergenceKind.CONSTANTS, (
+            "with different constants: a captured value is not the same on every process."
+        )
+    return DivergenceKind.BRANCH, (
+        f"with different operations: {_operations(first, other)}a Python branch differs."
+    )
+
+
+def _operations(first: ProgramPrint, other: ProgramPrint) -> str:
+    """The counts that differ; empty where only the operands do."""
+    counts, others = dict(first.operations), dict(other.operations)
+    names = [name for name in sorted({*counts, *others}) if counts.get(name) != others.get(name)]
+    shown = [
+        f"{counts.get(n, 0)} `{n}` on {first.process}, {others.get(n, 0)} on {other.process}"
+        for n in names[:3]
+    ]
+    return f"{'; '.join(shown)}: " if shown else ""
+
+
+def _cut(text: str) -> str:
+    return words.cut(text, _MOST)
+
+
+def _both(first: ProgramPrint | CompiledPrint, other: ProgramPrint | CompiledPrint) -> str:
+    return "".join(f"\n  process {one.process} at {one.place}" for one in (first, other))
+
+
+def collectives(hlo: str) -> tuple[CollectiveOp, ...]:
+    """The collectives of an optimized HLO module, in the order of its text."""
+    found: list[CollectiveOp] = []
+    for line in hlo.splitlines():
+        matched = _COLLECTIVE.search(line)
+        if matched is None:
+            continue
+        groups = _GROUPS.search(line)
+        shape = _LAYOUT.sub("", matched["shape"])
+        found.append(CollectiveOp(matched["opcode"], shape, groups[1] if groups else ""))
+    return tuple(found)
+
+
+def schedule_difference(
+    name: str, first: CompiledPrint, other: CompiledPrint
+) -> ProgramDifference | None:
+    """The first collective at which two compiled programs differ; None where all are equal."""
+    pairs = enumerate(zip_longest(first.collectives, other.collectives))
+    for number, (one, two) in pairs:
+        if one != two:
+            return ProgramDifference(
+                DivergenceKind.COLLECTIVES,
+                f"`{name}` exchanges data differently on processes {first.process} and "
+                f"{other.process}: collective {number + 1} is {_op(one)} on {first.process} and "
+                f"{_op(two)} on {other.process}. It would hang or give wrong values."
+                f"{_both(first, other)}",
+            )
+    return None
+
+
+def _op(one: CollectiveOp | None) -> str:
+    return "absent" if one is None else f"`{one.opcode} {one.shape}`"
+
+
+def missing(
+    name: str, arrived: int, processes: int, mine: CodePlace, others: Sequence[ProcessState]
+) -> ProgramDifference:
+    """Not all processes reached a compilation; `others` are their last known activities."""
+    seen = "".join(f"\n  {where_is(state)}" for state in others)
+    text = (
+        f"{arrived} of {words.count(processes, 'process', 'processes')} reached the compilation of "
+        f"`{name}`.\n  called at {mine}{seen}"
+    )
+    return ProgramDifference(DivergenceKind.MISSING, text)
+
+
+def where_is(state: ProcessState) -> str:
+    """`process 1 is waiting in JAX at In [3]:4`."""
+    place = "" if state.doing == "idle" else f" at {state.place}"
+    return f"process {state.process} is {state.doing}{place}"
+
+
+_NAMED = 8
+"""Processes that a banner names before it groups the others."""
+
+
+def stalled(states: Sequence[ProcessState], seconds: float) -> str:
+    """The banner of a stall: processes at the same line are grouped, the rarest group first."""
+    groups: dict[tuple[str, str], list[ProcessState]] = {}
+    for state in states:
+        groups.setdefault((state.doing, state.place.where), []).append(state)
+    rows = [
+        f"  {_who([state.process for state in group])}: {where_is(group[0]).split(' is ', 1)[1]}"
+        for group in sorted(groups.values(), key=len)[:_NAMED]
+    ]
+    head = f"At the same line for {words.seconds(round(seconds))}, maybe a hang:"
+    return "\n".join([head, *rows])
+
+
+def _who(processes: Sequence[int]) -> str:
+    if len(processes) == 1:
+        return f"process {processes[0]}"
+    return f"processes {words.listed([str(number) for number in sorted(processes)], _NAMED)}"

@@ -1,0 +1,1 @@
+"""The work of jaxscope inside each process of a cluster."""

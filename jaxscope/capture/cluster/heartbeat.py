@@ -1,0 +1,119 @@
+"""A thread that notices when the main thread makes no progress, while it hangs."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from jaxscope.analysis.cluster.divergence import stalled
+from jaxscope.capture import _jax
+from jaxscope.capture.cluster.exchange import Store, encoded, process_state
+from jaxscope.capture.cluster.place import place_of
+from jaxscope.model.cluster import CodePlace, ProcessState
+from jaxscope.version import HOME
+
+WAITING = "waiting in JAX"
+STALL_S = 3.0
+"""A banner is shown after this time without progress."""
+_IDLE_CPU_S = 1e-3
+"""CPU time between two looks, below which the main thread waits: a hang takes 0.1 to 0.2 ms in
+half a second (jax 0.10.2), a loop of short calls more."""
+_MANY = 64
+"""With more processes the thread looks less often, for the sake of the coordinator."""
+
+
+class Heartbeat:
+    """Publishes the activity of the main thread when it changes, and reports a stall once."""
+
+    def __init__(
+        self,
+        store: Store,
+        process: int,
+        processes: int,
+        say: Callable[[str], None],
+        stall_s: float = STALL_S,
+    ) -> None:
+        self._store, self._process, self._say = store, process, say
+        self._stall_s = stall_s
+        self._every = 0.5 if processes <= _MANY else 5.0
+        self._last: ProcessState | None = None
+        self._since = time.monotonic()
+        self._cpu = 0.0
+        self._claimed = False
+        self._said = False
+        self._stop = threading.Event()
+        self.state = ProcessState(process, "idle", CodePlace(""))
+        """The latest activity."""
+        self._thread = threading.Thread(target=self._run, name="jaxscope-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(2)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self._beat()
+            except Exception:
+                # The coordinator is gone: JAX itself ends the process, and says so.
+                return
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        doing, place = activity()
+        busy = _cpu_seconds() - self._cpu > _IDLE_CPU_S
+        self._cpu = _cpu_seconds()
+        if busy or (doing, place) != (self.state.doing, self.state.place):
+            self._since, self._said = now, False
+            if self._claimed:
+                self._claimed = False
+                self._store.remove("jaxscope/stalled")
+        waits = doing in (WAITING, "compiling")
+        stuck = waits and now - self._since >= self._stall_s
+        self.state = ProcessState(self._process, doing, place, stuck)
+        if self.state != self._last:
+            self._store.put(f"jaxscope/at/{self._process}", encoded(self.state))
+            self._last = self.state
+        if stuck and not self._said:
+            self._said = True
+            self._claimed = self._store.add("jaxscope/stalled", str(self._process))
+            if self._claimed:
+                self._say(stalled(self.states(), now - self._since))
+
+    def states(self) -> Sequence[ProcessState]:
+        """The latest activity of every process that published one."""
+        found = [process_state(value) for value in self._store.folder("jaxscope/at/")]
+        return sorted([state for state in found if state is not None], key=lambda s: s.process)
+
+
+def activity() -> tuple[str, CodePlace]:
+    """The present activity of the main thread, and the user's line."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)  # pyright: ignore[reportPrivateUsage]
+    if frame is None:
+        return "idle", CodePlace("")
+    place = place_of(frame)
+    if not place.where:
+        return "idle", place
+    doing = "running Python"
+    with suppress(Exception):  # jax is not imported yet
+        file = frame.f_code.co_filename
+        if file.startswith(_jax.jax_directory()):
+            doing = "compiling" if file.endswith("compiler.py") else WAITING
+        elif file.startswith(HOME):
+            doing = "waiting for the other processes"
+        elif "block_until_ready" in place.text:  # the method has no frame of its own
+            doing = WAITING
+    return doing, place
+
+
+def _cpu_seconds() -> float:
+    """CPU time of the main thread; 0 where the platform does not tell it."""
+    clock = getattr(time, "pthread_getcpuclockid", None)
+    main = threading.main_thread().ident
+    return 0.0 if clock is None or main is None else time.clock_gettime(clock(main))

@@ -1,0 +1,20 @@
+"""The user's line on this process, named as the notebook names it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import types
+
+from jaxscope.capture.source.cell_names import cell_name
+from jaxscope.capture.source.frames import user_frames
+from jaxscope.model.cluster import CodePlace
+
+
+def place_of(frame: types.FrameType | None) -> CodePlace:
+    """The innermost line of the user's code in this stack; empty when there is none."""
+    for found in user_frames(frame, 1):
+        name = cell_name(found.file) or os.path.basename(found.file)
+        text = linecache.getline(found.file, found.line).strip()
+        return CodePlace(f"{name}:{found.line}", text[:120])
+    return CodePlace("")

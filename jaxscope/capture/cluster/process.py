@@ -1,0 +1,212 @@
+"""One process of a cluster: its setup, joining, and the state of its watch.
+
+These functions run inside the process; ipyparallel carries their results.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import platform
+import socket
+import sys
+from importlib import metadata
+from typing import Any
+
+from jaxscope.capture import _jax
+from jaxscope.capture._jax import distributed
+from jaxscope.capture.cluster.heartbeat import WAITING
+from jaxscope.capture.cluster.watch import GUARD_S, ClusterWatch
+from jaxscope.capture.source.cell_names import current_shell
+from jaxscope.model.cluster import ProcessSetup
+
+HEARTBEAT_S = 30
+"""JAX's default is 100 s, for which a process whose peer died goes on hanging."""
+_PACKAGES = ("jax", "jaxlib", "jaxscope", "numpy")
+_ENVIRONMENT = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "PYTHONHASHSEED")
+_watch: list[ClusterWatch] = []
+POISONED = (
+    "A collective was interrupted, so later ones may give wrong values or hang: "
+    "%jaxcluster restart, then %jaxcluster init."
+)
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be used, as one sentence with the fix."""
+
+
+def started() -> bool:
+    """Whether JAX has started a backend in this process, which is too late for `join`."""
+    return _jax.backends_started()
+
+
+def free_address(host: str) -> str:
+    """`host:port` with a port that is free on this machine."""
+    with socket.socket() as found:
+        found.bind(("", 0))
+        return f"{host}:{found.getsockname()[1]}"
+
+
+def host() -> str:
+    return socket.gethostname()
+
+
+def join(
+    address: str, processes: int, process: int, devices: int | None, timeout_s: int
+) -> ProcessSetup:
+    """Make this process number `process` of the cluster, and watch it."""
+    import jax
+
+    if devices is not None:
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", devices)
+    initialize: Any = jax.distributed.initialize
+    known = inspect.signature(initialize).parameters
+    options = {
+        "heartbeat_timeout_seconds": HEARTBEAT_S,
+        "initialization_timeout": timeout_s,
+    }
+    initialize(
+        address,
+        processes,
+        process,
+        **{name: value for name, value in options.items() if name in known},
+    )
+    watch()
+    return setup()
+
+
+def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
+    """Compare this process's compilations with those of the others, from now on.
+
+    For a script in which `jax.distributed.initialize` was called; every process calls it alike.
+
+    Raises ClusterError before that call.
+    """
+    if _watch:
+        _watch[0].set_guard(guard, wait_s, _watch[0].epoch)
+        return
+    service = distributed.coordination_service()
+    if service is None:
+        raise ClusterError(
+            "This process is not part of a cluster: call jax.distributed.initialize first."
+        )
+    shell = current_shell()
+    kernel = getattr(shell, "kernel", None)
+    made = ClusterWatch(service, _Printer(kernel, service.process))
+    made.mode, made.guard_s = guard, wait_s
+    made.start()
+    _watch.append(made)
+    if shell is not None:
+        shell.events.register("post_run_cell", _after_cell)
+        shell.ast_transformers.append(_Refusal())
+
+
+def unwatch() -> None:
+    """Take back what `watch` installed."""
+    while _watch:
+        _watch.pop().stop()
+    shell = current_shell()
+    if shell is not None:
+        shell.ast_transformers[:] = [
+            one for one in shell.ast_transformers if not isinstance(one, _Refusal)
+        ]
+        if _after_cell in shell.events.callbacks["post_run_cell"]:
+            shell.events.unregister("post_run_cell", _after_cell)
+
+
+class _Printer:
+    """Prints a line of this process, also from a thread while the main thread hangs."""
+
+    def __init__(self, kernel: Any, process: int) -> None:
+        self._kernel, self._process = kernel, process
+
+    def __call__(self, text: str) -> None:
+        line = f"jaxscope, process {self._process}: {text}\n"
+        if self._kernel is None:
+            print(line, end="", file=sys.stderr, flush=True)  # noqa: T201
+            return
+        # A message of its own: `sys.stderr` is flushed by the main thread.
+        kernel = self._kernel
+        kernel.session.send(
+            kernel.iopub_socket,
+            "stream",
+            {"name": "stderr", "text": line},
+            parent=kernel.get_parent("shell"),
+            ident=kernel._topic("stream"),
+        )
+
+
+def _after_cell(result: Any) -> None:
+    if not _watch or not isinstance(result.error_in_exec, KeyboardInterrupt):
+        return
+    step = result.error_in_exec.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    file = "" if step is None else step.tb_frame.f_code.co_filename
+    waiting = (state.doing == WAITING for state in _watch[0].heartbeat.states())
+    if file.startswith(_jax.jax_directory()) or any(waiting):
+        _watch[0].poison()
+
+
+class _Refusal(ast.NodeTransformer):
+    """Refuses every cell once a collective was interrupted on any process."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if _watch and _watch[0].poisoned():
+            from IPython.core.error import InputRejected
+
+            raise InputRejected(POISONED)
+        return node
+
+
+def setup() -> ProcessSetup:
+    """The facts that should be equal on all processes; starts JAX's backend."""
+    import jax
+
+    local = jax.local_devices()
+    facts = {"Python": platform.python_version()}
+    facts |= {name: _version(name) for name in _PACKAGES}
+    kinds = sorted({device.device_kind for device in local})
+    facts["devices"] = f"{len(local)} × {', '.join(kinds)}, {jax.device_count()} in all"
+    facts |= {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    settings = distributed.settings()
+    facts["cache directory"] = settings.get("jax_compilation_cache_dir", "unknown")
+    own = (("host", socket.gethostname()), ("process id", str(os.getpid())))
+    return ProcessSetup(jax.process_index(), tuple(facts.items()), tuple(settings.items()), own)
+
+
+def versions() -> dict[str, str]:
+    """Versions of JAX without importing it."""
+    return {name: _version(name) for name in ("jax", "jaxlib")}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def state() -> dict[str, Any]:
+    """The watch of this process in numbers, for `status`."""
+    if not _watch:
+        return {"watching": False}
+    found = _watch[0]
+    return {
+        "watching": True,
+        "process": found.process,
+        "guard": found.mode,
+        "compared": found.compared,
+        "divergences": list(found.found),
+        "most operations": found.most_operations,
+        "seconds": found.seconds,
+        "poisoned": found.poisoned(),
+    }
+
+
+def set_guard(mode: str, wait_s: float, epoch: str) -> None:
+    if not _watch:
+        raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")
+    _watch[0].set_guard(mode, wait_s, epoch)

@@ -1,0 +1,156 @@
+"""A cluster as the notebook sees it; what runs on the engines is in `capture/cluster/`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from jaxscope.capture.cluster import process
+from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
+from jaxscope.results.cluster import ClusterStatus, Preflight
+from jaxscope.words import listed
+
+
+class EngineSet(Protocol):
+    """The processes behind a cluster, one per engine, in a fixed order."""
+
+    def __len__(self) -> int: ...
+
+    def call(self, function: Any, arguments: Sequence[tuple[Any, ...]], wait_s: float) -> list[Any]:
+        """Results of one call per engine; None for those that did not answer in time.
+
+        Raises ClusterError for an engine that died, and what the call raised.
+        """
+        ...
+
+    def restart(self) -> None:
+        """Restart every engine; their names are lost."""
+        ...
+
+    def activate(self) -> None:
+        """Make `%%px` run on all of them."""
+        ...
+
+
+class Cluster:
+    """The processes of one JAX program."""
+
+    def __init__(self, engines: EngineSet) -> None:
+        self._engines = engines
+        self._address = ""
+
+    def __len__(self) -> int:
+        return len(self._engines)
+
+    def init(
+        self,
+        *,
+        devices_per_process: int | None = None,
+        guard: str = "warn",
+        timeout_s: int = 60,
+    ) -> Preflight:
+        """Call `jax.distributed.initialize` on every engine, and compare their setups.
+
+        devices_per_process simulates so many CPU devices on each. From then on every compilation
+        that spans processes is compared; see `guard`.
+
+        Raises ClusterError where JAX already runs, jaxscope is missing, versions of jax differ, or
+        an engine does not arrive within `timeout_s`.
+        """
+        _check(guard)
+        number = len(self._engines)
+        lacking = self._lacking()
+        if lacking:
+            raise ClusterError(
+                f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
+            )
+        versions = self._all(process.versions)
+        if len({tuple(sorted(found.items())) for found in versions}) > 1:
+            texts = [f"{v['jax']} with jaxlib {v['jaxlib']}" for v in versions]
+            raise ClusterError(
+                f"The engines have different versions of JAX ({listed(texts, 8)}): install the "
+                "same one everywhere."
+            )
+        early = [i for i, found in enumerate(self._all(process.started)) if found]
+        if early:
+            raise ClusterError(
+                f"JAX has already started on {_engines(early).lower()}: %jaxcluster restart, then "
+                "%jaxcluster init before any other use of JAX."
+            )
+        hosts = self._all(process.host)
+        host = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
+        self._address = self._engines.call(process.free_address, [(host,)], 10)[0]
+        joined = self._engines.call(
+            process.join,
+            [(self._address, number, i, devices_per_process, timeout_s) for i in range(number)],
+            timeout_s + 10,
+        )
+        late = [i for i, found in enumerate(joined) if found is None]
+        if late:
+            raise ClusterError(
+                f"{_engines(late)} did not reach the coordinator at {self._address} within "
+                f"{timeout_s} s: a firewall may be between the hosts, or the engine is busy. "
+                "%jaxcluster restart, then try again."
+            )
+        self.guard(guard)
+        return Preflight(joined)
+
+    def guard(self, mode: str, *, wait_s: float = GUARD_S) -> None:
+        """Set what a divergence does: `off`, `warn` prints it, `on` raises it on every process.
+
+        With `on`, a compilation waits `wait_s` for the other processes.
+        """
+        _check(mode)
+        self._refuse_poisoned()
+        self._all(process.set_guard, mode, wait_s, uuid.uuid4().hex[:8])
+
+    def status(self) -> ClusterStatus:
+        """The state of every process; an engine that runs a cell does not answer, and is busy."""
+        found = self._engines.call(process.state, [()] * len(self._engines), 2)
+        busy = [i for i, state in enumerate(found) if state is None]
+        return ClusterStatus([state for state in found if state is not None], busy)
+
+    def restart(self) -> None:
+        """Restart every engine, which ends hangs; all names on them are lost. Then `init`."""
+        self._engines.restart()
+        self.activate()
+
+    def activate(self) -> None:
+        """Make `%%px` run on all engines, and wait for them."""
+        self._engines.activate()
+
+    def _lacking(self) -> list[int]:
+        probe = "all(__import__('importlib.util').util.find_spec(n) for n in ('jaxscope', 'jax'))"
+        found = self._engines.call(eval, [(probe,)] * len(self._engines), 30)
+        return [i for i, has in enumerate(found) if has is False]
+
+    def _refuse_poisoned(self) -> None:
+        states = self._all(process.state)
+        if any(state.get("poisoned") for state in states):
+            raise ClusterError(process.POISONED)
+
+    def _all(self, function: Any, *arguments: Any) -> list[Any]:
+        found = self._engines.call(function, [arguments] * len(self._engines), 30)
+        busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
+        if busy:
+            raise ClusterError(
+                f"{_engines(busy)} did not answer within 30 s: wait for the running cell, or "
+                "%jaxcluster restart."
+            )
+        return found
+
+
+_SILENT = (process.set_guard,)
+"""Functions without a result."""
+
+
+def _check(guard: str) -> None:
+    if guard not in GUARDS:
+        raise ClusterError(f"The guard is {listed(GUARDS, last='or')}, not {guard!r}.")
+
+
+def _engines(numbers: Sequence[int]) -> str:
+    names = listed([str(number) for number in numbers], 8)
+    return f"Engine {names}" if len(numbers) == 1 else f"Engines {names}"

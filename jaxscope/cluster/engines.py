@@ -1,0 +1,116 @@
+"""ipyparallel's engines as the processes of a cluster."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.capture.source.cell_names import current_shell
+from jaxscope.cluster.cluster import Cluster
+
+_NEEDED = (
+    "A cluster of engines needs ipyparallel, which is not installed: "
+    '`pip install "jaxscope[cluster]"`.'
+)
+_NONE = (
+    "No ipyparallel cluster is running{of}. Start one: `import ipyparallel as ipp; "
+    "rc = ipp.Cluster(n=2).start_and_connect_sync()`, then `%jaxcluster attach rc`."
+)
+_RESTART_S = 60
+
+
+def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
+    """The cluster behind an `ipyparallel.Client`, or the running one of a profile.
+
+    Never starts a cluster. Raises ClusterError where none is running.
+    """
+    try:
+        import ipyparallel
+    except ImportError:
+        raise ClusterError(_NEEDED) from None
+    if client is None:
+        of = f" for the profile {profile!r}" if profile else ""
+        try:
+            client = ipyparallel.Client(profile=profile or "default", timeout=10)
+            if client.cluster is None:
+                client.cluster = ipyparallel.Cluster.from_file(profile=profile or "default")
+        except (OSError, TimeoutError, ipyparallel.error.TimeoutError):
+            raise ClusterError(_NONE.format(of=of)) from None
+    if not isinstance(client, ipyparallel.Client):
+        raise ClusterError(f"attach takes an ipyparallel.Client, not a {type(client).__name__}.")
+    if not client.ids:
+        raise ClusterError("The cluster has no engines: `ipcluster engines -n 2` starts two.")
+    return Cluster(IpyparallelEngines(client))
+
+
+class IpyparallelEngines:
+    """`cluster.EngineSet` on an `ipyparallel.Client`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._ids = list(client.ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def call(self, function: Any, arguments: Sequence[tuple[Any, ...]], wait_s: float) -> list[Any]:
+        import ipyparallel
+
+        self._refuse_dead()
+        asked = [
+            self._client[engine].apply_async(function, *given)
+            for engine, given in zip(self._ids, arguments, strict=False)
+        ]
+        end = time.monotonic() + wait_s
+        found: list[Any] = []
+        for one in asked:
+            try:
+                found.append(one.get(max(0.05, end - time.monotonic())))
+            except (TimeoutError, ipyparallel.error.TimeoutError):
+                found.append(None)
+            except ipyparallel.error.EngineError as error:
+                raise ClusterError(self._dead()) from error
+            except ipyparallel.error.RemoteError as error:
+                if error.ename == ClusterError.__name__:
+                    raise ClusterError(str(error.evalue)) from None
+                raise
+        return found
+
+    def _refuse_dead(self) -> None:
+        if set(self._ids) - set(self._client.ids):
+            raise ClusterError(self._dead())
+
+    def _dead(self) -> str:
+        gone = sorted(set(self._ids) - set(self._client.ids)) or ["one"]
+        names = ", ".join(map(str, gone))
+        return f"Engine {names} died: %jaxcluster restart, then %jaxcluster init."
+
+    def activate(self) -> None:
+        if current_shell() is not None:
+            view = self._client[self._ids]
+            view.block = True
+            view.activate()
+
+    def restart(self) -> None:
+        cluster = getattr(self._client, "cluster", None)
+        if cluster is None:
+            raise ClusterError(
+                "The engines were not started from here, so they cannot be restarted: restart them "
+                "with their launcher, then %jaxcluster attach."
+            )
+        number, old = len(self._ids), set(self._client.ids) | set(self._ids)
+        with suppress(Exception):  # an engine in a collective ignores anything weaker
+            self._client.send_signal(signal.SIGKILL, targets=list(self._client.ids), block=False)
+        cluster.restart_engines_sync()
+        end = time.monotonic() + _RESTART_S
+        while len(new := [i for i in self._client.ids if i not in old]) < number:
+            if time.monotonic() > end:
+                raise ClusterError(
+                    f"{len(new)} of {number} engines came back within {_RESTART_S} s."
+                )
+            time.sleep(0.1)
+        self._ids = sorted(new)[:number]

@@ -1,0 +1,144 @@
+"""`%jaxcluster`: one JAX program on the engines of ipyparallel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import line_magic, magics_class, no_var_expand
+
+from jaxscope.magics import display
+from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.options.parser import (
+    Parser,
+    completer,
+    documented,
+    number,
+    require_jax,
+    usage_error,
+)
+
+if TYPE_CHECKING:
+    from jaxscope.cluster.cluster import Cluster
+    from jaxscope.magics.config import JaxScope
+
+_ACTIONS = ("attach", "init", "status", "guard", "restart")
+_GUARDS = ("off", "warn", "on")
+_PARSER = Parser(
+    "jaxcluster",
+    "Run one JAX program on many processes: connect them, and compare what they compile.",
+    (
+        "%jaxcluster attach [CLIENT] [--profile NAME]",
+        "%jaxcluster init [--devices-per-process N] [--guard off|warn|on]",
+        "%jaxcluster guard off|warn|on [--wait SECONDS]",
+        "%jaxcluster status",
+        "%jaxcluster restart",
+    ),
+)
+_PARSER.add_argument("action", choices=_ACTIONS, help="The action to take.")
+_PARSER.add_argument("value", nargs="?", help="With attach: a Client. With guard: off, warn or on.")
+_PARSER.add_argument("--profile", metavar="NAME", help="With attach: ipyparallel's profile.")
+_PARSER.add_argument(
+    "--devices-per-process",
+    type=number(int, lambda n: n >= 1, "a number of devices, 1 or more"),
+    metavar="N",
+    help="With init: simulate N CPU devices on each process.",
+)
+_PARSER.add_argument(
+    "--guard", choices=_GUARDS, help="With init: the guard to begin with. Default: warn."
+)
+_PARSER.add_argument(
+    "--wait",
+    type=number(float, lambda s: s > 0, "a number of seconds above 0"),
+    metavar="SECONDS",
+    help="With guard: how long a compilation waits for the other processes. Default: 20.",
+)
+_PARSER.add_display("result", views=("auto", "html", "text"))
+_EXAMPLES = """
+    %jaxcluster attach rc          the engines of an ipyparallel.Client
+    %jaxcluster attach             those of the running default cluster
+    %jaxcluster init               jax.distributed.initialize on each; the pre-flight table
+    %jaxcluster init --devices-per-process 2
+    %jaxcluster guard on           a divergence raises on every process before anything runs
+    %jaxcluster status             guard, compilations compared, divergences
+    %jaxcluster restart            end a hang; all names on the engines are lost
+"""
+
+
+@magics_class
+class Clusters(Family):
+    """The cluster of this notebook."""
+
+    def __init__(self, shell: Any, scope: JaxScope) -> None:
+        super().__init__(shell, scope)
+        self._cluster: Cluster | None = None
+
+    def completers(self) -> dict[str, Completer]:
+        flags = completer(_PARSER, dict[str, Any])
+
+        def complete(shell: Any, event: Any) -> list[str]:
+            words = event.line[: len(event.line) - len(event.symbol)].split()
+            if len(words) < 2:
+                return list(_ACTIONS)
+            return list(_GUARDS) if words[-1] == "guard" else flags(shell, event)
+
+        return {"%jaxcluster": complete}
+
+    @no_var_expand
+    @line_magic
+    @documented(_PARSER, _EXAMPLES)
+    def jaxcluster(self, line: str) -> None:
+        __tracebackhide__ = True
+        if not line.split():
+            raise usage_error(f"%jaxcluster takes {', '.join(_ACTIONS)}. {_PARSER.page()}")
+        given = _PARSER.parse_args(line.split())
+        require_jax("jaxcluster")
+        from jaxscope.capture.cluster.process import ClusterError
+
+        try:
+            found = self._act(given)
+        except ClusterError as error:
+            raise usage_error(str(error)) from None
+        if found is None:
+            return
+        if given.report is not None:
+            self._shell.user_ns[given.report] = found
+        view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
+        with display.attempt("show the cluster"):
+            display.show(found, self._shell, view, quiet)
+
+    def _act(self, given: Any) -> Any:
+        if given.action == "attach":
+            return self._attach(given)
+        if self._cluster is None:
+            self._cluster = self._found(None, None)
+        if given.action == "init":
+            return self._cluster.init(
+                devices_per_process=given.devices_per_process, guard=given.guard or "warn"
+            )
+        if given.action == "guard":
+            mode = given.value or given.guard
+            if mode is None:
+                raise usage_error("%jaxcluster guard takes off, warn or on.")
+            self._cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
+            display.say(f"The guard is {mode}.")
+            return None
+        if given.action == "restart":
+            self._cluster.restart()
+            display.say("The engines were restarted: %jaxcluster init connects them again.")
+            return None
+        return self._cluster.status()
+
+    def _attach(self, given: Any) -> None:
+        client = None
+        if given.value is not None:
+            if given.value not in self._shell.user_ns:
+                raise usage_error(f"There is no variable `{given.value}`.")
+            client = self._shell.user_ns[given.value]
+        self._cluster = self._found(client, given.profile)
+        self._cluster.activate()
+        display.say(f"Attached to {len(self._cluster)} engines: %jaxcluster init connects them.")
+
+    def _found(self, client: Any, profile: str | None) -> Cluster:
+        from jaxscope.cluster.engines import attach
+
+        return attach(client, profile=profile)

@@ -1,0 +1,121 @@
+"""Processes that run one program together: what each compiles, and how they differ."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+
+
+class DivergenceKind(StrEnum):
+    """The difference between what two processes do."""
+
+    ORDER = "order"
+    """Different functions compile at the same position."""
+    SHAPES = "shapes"
+    """The arguments differ in shape, type or sharding."""
+    CONSTANTS = "constants"
+    """Only values of constants differ."""
+    BRANCH = "Python branch"
+    """The operations differ."""
+    FLAGS = "flags"
+    """The program is the same, the flags of the compiler differ."""
+    COLLECTIVES = "collectives"
+    """The compiled programs exchange data in a different order."""
+    MISSING = "missing process"
+    """Not all processes reached the compilation."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A line of the user's code on one process."""
+
+    where: str
+    """`In [3]:4`, `train.py:12`; empty when unknown."""
+    text: str = ""
+    """The text of that line."""
+
+    def __str__(self) -> str:
+        return " ".join(
+            filter(None, (self.where or "an unknown line", self.text and f"`{self.text}`"))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPrint:
+    """A program that a process is about to compile, small enough to send."""
+
+    process: int
+    name: str
+    """The function: `jit_step` without `jit_`."""
+    place: CodePlace
+    """The call that compiles it."""
+    _: KW_ONLY
+    program: str
+    """Hash of the StableHLO without locations and without its name."""
+    outline: str
+    """The same with the values of constants left out."""
+    arguments: str
+    """Types and shardings of the arguments, as StableHLO writes them."""
+    operations: tuple[tuple[str, int], ...]
+    """Counts of the operations."""
+    flags: str
+    """Flags of the compiler: `XLA_FLAGS`, `LIBTPU_INIT_ARGS` and options of the call."""
+
+    @property
+    def key(self) -> str:
+        """Equal for two programs that compile in the same way."""
+        return f"{self.program} {self.flags}"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveOp:
+    """One instruction of a compiled program that exchanges data."""
+
+    opcode: str
+    shape: str
+    groups: str
+    """The devices that take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPrint:
+    """The ordered collectives of a compiled program of one process."""
+
+    process: int
+    place: CodePlace
+    flags: str
+    collectives: tuple[CollectiveOp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramDifference:
+    """A divergence between processes, with its sentence."""
+
+    kind: DivergenceKind
+    message: str
+    """The difference, and the line of each process."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """The activity of a process's main thread."""
+
+    process: int
+    doing: str
+    """`waiting in JAX`, `compiling`, `running Python`, `idle`."""
+    place: CodePlace
+    stuck: bool = False
+    """Whether it has been there for longer than the limit of a stall."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSetup:
+    """Everything that should be equal on all processes, by name."""
+
+    process: int
+    facts: tuple[tuple[str, str], ...]
+    """`("jax", "0.10.2")`, `("devices", "2 × cpu")`."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Every setting of JAX; they are many, so only those that differ are shown."""
+    own: tuple[tuple[str, str], ...] = ()
+    """Facts that may differ: host, process id."""

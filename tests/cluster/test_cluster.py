@@ -1,0 +1,173 @@
+"""Two engines of ipyparallel with two simulated devices each, as a notebook uses them.
+
+One cluster for all tests of the file; each process ends itself after `LIFE_S`.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.cluster import attach
+from tests.magics.notebook import Notebook, open_notebook
+
+pytestmark = [pytest.mark.jax, pytest.mark.kernel]
+ipp = pytest.importorskip("ipyparallel")
+LIFE_S = 150
+SETUP = f"""
+import os, threading
+watchdog = threading.Timer({LIFE_S}, os._exit, (1,))
+watchdog.daemon = True
+watchdog.start()
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+p = jax.process_index()
+sharding = NamedSharding(jax.make_mesh((4,), ("d",)), PartitionSpec("d"))
+def ones(n):
+    return jax.make_array_from_callback((n, 8), sharding, lambda i: np.ones((n, 8), "f")[i])
+x = ones(8)
+"""
+SWAPPED = """
+def a(x): return x.sum() + 1
+def b(x): return x.max() + 1
+for h in (b, a) if p else (a, b): float(jax.jit(h)(x))
+"""
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def client(notebook: Notebook) -> Iterator[object]:
+    cluster = ipp.Cluster(n=2, log_level=40)
+    found = cluster.start_and_connect_sync()
+    try:
+        notebook.names["rc"] = found
+        notebook.must("%jaxcluster attach rc")
+        yield found
+    finally:
+        cluster.stop_cluster_sync()
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def ready(notebook: Notebook, client: object) -> str:
+    """The cluster after init; the text of the pre-flight table."""
+    text = notebook.must("%jaxcluster init --devices-per-process 2").text
+    notebook.must(f"%%px\n{SETUP}")
+    return text
+
+
+def px(notebook: Notebook, code: str) -> str:
+    """Everything that a cell on both engines prints, errors included."""
+    return COLORS.sub("", notebook.run(f"%%px\n{code}").printed)
+
+
+def test_the_preflight_table_has_versions_and_devices(ready: str) -> None:
+    assert "Pre-flight · 2 processes · all equal" in ready
+    assert "2 × cpu, 4 in all" in ready
+    assert "jaxlib" in ready
+
+
+def test_a_second_init_says_that_jax_has_started(notebook: Notebook, ready: str) -> None:
+    refused = notebook.run("%jaxcluster init")
+    assert "JAX has already started on engines 0 and 1" in refused.message
+
+
+def test_equal_programs_are_compared_and_not_reported(notebook: Notebook, ready: str) -> None:
+    printed = px(
+        notebook, "f = jax.jit(lambda x: (x * 2).sum())\nfor _ in range(3): v = float(f(x))"
+    )
+    assert "jaxscope" not in printed
+    notebook.must("%jaxcluster status -o state")
+    states = notebook.names["state"].states
+    assert [state["divergences"] for state in states] == [[], []]
+    assert {state["compared"] for state in states} == {1}
+    assert max(state["most operations"] for state in states) <= 5
+
+
+def test_by_default_a_divergence_is_printed_with_both_lines(notebook: Notebook, ready: str) -> None:
+    printed = px(
+        notebook, "g = jax.jit(lambda x: x.sum() * (2 if p else 3))\nfloat(g(x))\nprint('ran')"
+    )
+    assert "with different constants" in printed
+    assert re.search(r"process 0 at In \[\d+\]:2 `float\(g\(x\)\)`", printed)
+    assert re.search(r"process 1 at In \[\d+\]:2 `float\(g\(x\)\)`", printed)
+    assert printed.count("ran") == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("y = ones(16 * (1 + p))\nfloat(f(y))", "for different shapes"),
+        ("float(jax.jit(lambda x: x.sum() + 5 + p)(x))", "with different constants"),
+        ("float(jax.jit(lambda x: x.max() if p else x.sum())(x))", "with different operations"),
+        (
+            SWAPPED,
+            "the order of calls differs",
+        ),
+        (
+            "if p == 0: float(jax.jit(lambda x: x.sum() + 11)(x))",
+            "1 of 2 processes reached the compilation",
+        ),
+    ],
+)
+def test_with_the_guard_on_nothing_runs_and_the_engines_stay_usable(
+    notebook: Notebook, ready: str, code: str, words: str
+) -> None:
+    notebook.must("%jaxcluster guard on --wait 2")
+    printed = px(notebook, f"{code}\nprint('ran')")
+    assert "Divergence" in printed
+    assert words in printed
+    assert "process 1" in printed
+    assert printed.count("ran\n") <= 1  # the process that does not take part
+    assert "72.0" in px(notebook, "print(float(jax.jit(lambda x: x.sum() + 8)(x)))")
+    notebook.must("%jaxcluster guard warn")
+
+
+def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
+    notebook: Notebook, client, ready: str
+) -> None:
+    px(notebook, "w = jax.jit(lambda x: x.sum() + 21)\nv = float(w(x))")
+    began = time.monotonic()
+    hung = client[:].execute("if p == 0: v = float(w(x))", silent=False, block=False)
+    while not any(hung.stderr) and time.monotonic() - began < 30:
+        time.sleep(0.1)
+    said = "".join(hung.stderr)
+    assert "maybe a hang" in said
+    assert re.search(r"process 0: waiting in JAX at In \[\d+\]:1 `if p == 0: v", said)
+    assert "process 1: idle" in said
+    assert "busy" in notebook.must("%jaxcluster status").text
+    client.send_signal("SIGINT", targets=[client.ids[0]], block=False)
+    hung.wait(20)
+    assert "A collective was interrupted" in px(notebook, "print(1 + 1)")
+    assert "A collective was interrupted" in notebook.run("%jaxcluster guard on").message
+    notebook.must("%jaxcluster restart")
+    notebook.must("%jaxcluster init --devices-per-process 2")
+    printed = px(notebook, f"{SETUP}\nprint(float(jax.jit(lambda x: x.sum())(x)))")
+    assert printed.count("64.0") == 2
+
+
+def test_attach_takes_a_client_only() -> None:
+    with pytest.raises(ClusterError, match=r"takes an ipyparallel\.Client, not a int"):
+        attach(3)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "takes attach, init"),
+        ("guard", "takes off, warn or on"),
+        ("guard maybe", "The guard is off, warn or on, not 'maybe'"),
+        ("attach nothing", "There is no variable `nothing`"),
+        ("init --devices-per-process 0", "a number of devices, 1 or more"),
+    ],
+)
+def test_a_wrong_line_is_one_sentence(notebook: Notebook, client, line: str, words: str) -> None:
+    assert words in notebook.run(f"%jaxcluster {line}").message
