@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
-from jaxscope.model.compile_time import CompileTime
+from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.compiles import Compile
 from jaxscope.model.finding import Finding
 from jaxscope.model.profile import CellProfile

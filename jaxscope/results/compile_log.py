@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from jaxscope.model.compile_time import CompileTime
+    from jaxscope.model.compiler.compile_time import CompileTime
     from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.report import Report
     from jaxscope.view.base.document import Document

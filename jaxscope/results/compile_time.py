@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxscope.model.compile_time import CompiledLine, CompileTime, CompileTimePart
+from jaxscope.model.compiler.compile_time import CompiledLine, CompileTime, CompileTimePart
 from jaxscope.results.base import Result, data_frame, needed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxscope.model import Unavailable
-from jaxscope.model.machine_code import MachineKernel
+from jaxscope.model.compiler.machine_code import MachineKernel
 from jaxscope.results.live_record import LiveRecord
 
 if TYPE_CHECKING:

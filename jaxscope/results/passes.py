@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jaxscope.model import Equation
-from jaxscope.model.passes import CompilerPass, FollowedInstructions
+from jaxscope.model.compiler.passes import CompilerPass, FollowedInstructions
 from jaxscope.results.base import Result
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from jax import lax
 import jaxscope
 from jaxscope.analysis.passes.snapshots import plain
 from jaxscope.model import Unavailable
-from jaxscope.model.passes import CompilerPass, PassEffect
+from jaxscope.model.compiler.passes import CompilerPass, PassEffect
 from jaxscope.results.passes import Passes
 from tests.magics.notebook import open_notebook
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from jaxscope.analysis.trace.event import Op, TraceEvent, shares
-from jaxscope.model.compile_time import CompilationPhase
+from jaxscope.model.compiler.compile_time import CompilationPhase
 
 LLVM = "LLVM"
 """Kernels in LLVM, which writes no names."""

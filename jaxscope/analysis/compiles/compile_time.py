@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from jaxscope.analysis.compiles.compile_events import EMITTER, LLVM, XlaPart
 from jaxscope.analysis.compiles.python_loops import PythonLoop, loop_around
 from jaxscope.analysis.hlo import HloModule, Instruction
-from jaxscope.model.compile_time import (
+from jaxscope.model.compiler.compile_time import (
     CompilationPhase,
     CompiledLine,
     CompileTime,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jaxscope.model.compile_time import CompileTime
+from jaxscope.model.compiler.compile_time import CompileTime
 
 _NEAR = 0.3
 """Distance to a whole exponent that counts as that order: a program has constant parts too."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxscope.analysis import protobuf as pb
-from jaxscope.model.machine_code import Thunk
+from jaxscope.model.compiler.machine_code import Thunk
 
 _EXECUTABLE, _CLIENT = 1, 3  # of ExecutableAndOptionsProto
 _THUNKS, _OBJECTS, _TARGET = 6, 8, 9  # of CompilationResultProto

@@ -9,7 +9,7 @@ from jaxscope.analysis.hlo.module import MOST_LINES
 from jaxscope.analysis.machine_code.assembly import AssembledFunction
 from jaxscope.analysis.machine_code.llvm import LlvmFunction
 from jaxscope.model import Anchor, Stage
-from jaxscope.model.machine_code import Thunk
+from jaxscope.model.compiler.machine_code import Thunk
 from jaxscope.words import count
 
 Linked = tuple[str, tuple[Anchor, ...]]

@@ -10,7 +10,7 @@ from jaxscope.analysis.passes.rewrites import Difference
 from jaxscope.analysis.passes.snapshots import Snapshots, plain
 from jaxscope.analysis.passes.trail import Trail
 from jaxscope.analysis.passes.values import Values
-from jaxscope.model.passes import (
+from jaxscope.model.compiler.passes import (
     FollowedInstructions,
     InstructionChange,
     PassChanges,

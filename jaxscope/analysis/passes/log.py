@@ -10,7 +10,7 @@ from jaxscope.analysis.passes.rewrites import Difference
 from jaxscope.analysis.passes.snapshots import Snapshots, plain
 from jaxscope.analysis.passes.trail import Trail
 from jaxscope.model import Anchor
-from jaxscope.model.passes import CompilerPass, PassEffect
+from jaxscope.model.compiler.passes import CompilerPass, PassEffect
 
 MOST_LINES = 1000
 """Instructions of one pass that are listed: an inlined program has all of them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from jaxscope.analysis.hlo.frames import TABLE_NAMES
 from jaxscope.analysis.links.tags import clean_hlo
-from jaxscope.model.passes import CompilerPass
+from jaxscope.model.compiler.passes import CompilerPass
 
 # module_0012.jit_f.0007.simplification.after_algsimp.before_simplify-sorts.txt
 _FILE = re.compile(r"module_\d+\..+?\.(\d{4,})\.(.+?)\.after_(.+?)(?:\.before_.+)?\.txt$")

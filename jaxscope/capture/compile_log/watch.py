@@ -20,7 +20,7 @@ from jaxscope.model.compile_log import Log
 from jaxscope.model.compiles import UNOBSERVED
 
 if TYPE_CHECKING:
-    from jaxscope.model.compile_time import CompileTime
+    from jaxscope.model.compiler.compile_time import CompileTime
 
 _SHOWN = 5  # slow calls with a note
 

@@ -27,7 +27,7 @@ from jaxscope.capture.compiles.open_compile import CompileStage
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.source.frames import is_user_file
-from jaxscope.model.compile_time import CompileTime
+from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.compiles import Persistent
 from jaxscope.model.stage import Unavailable
 

@@ -20,7 +20,7 @@ from jaxscope.analysis.machine_code.text import (
 )
 from jaxscope.capture import _jax
 from jaxscope.model import Anchor, Stage, StageKind, Unavailable
-from jaxscope.model.machine_code import MachineKernel
+from jaxscope.model.compiler.machine_code import MachineKernel
 from jaxscope.words import listed
 
 NO_KERNEL = "the program has no kernel of its own{}"

@@ -45,7 +45,7 @@ from jaxscope.model import (
     Unavailable,
     ValueKind,
 )
-from jaxscope.model.compile_time import CompileTime
+from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
 

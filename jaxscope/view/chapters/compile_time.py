@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxscope import words
 from jaxscope.analysis.compiles.growth import CompileGrowth
 from jaxscope.analysis.profile.stacks import Node
-from jaxscope.model.compile_time import CompilationPhase, CompiledLine, CompileTime
+from jaxscope.model.compiler.compile_time import CompilationPhase, CompiledLine, CompileTime
 from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.table import Cell, Column, Table
 from jaxscope.view.profile.icicle import svg, tree

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from jaxscope import words
-from jaxscope.model.passes import (
+from jaxscope.model.compiler.passes import (
     CompilerPass,
     FollowedInstructions,
     InstructionChange,

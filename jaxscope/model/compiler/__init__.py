@@ -1,0 +1,1 @@
+"""The compiler at work: its passes, its machine code, its seconds."""
