@@ -11,8 +11,8 @@ class CompilationPhase(StrEnum):
 
     TRACING = "tracing"
     LOWERING = "lowering"
-    PASSES = "XLA passes"
-    CODEGEN = "code generation"
+    PASSES = "passes"
+    CODEGEN = "codegen"
 
 
 @dataclass(frozen=True, slots=True)

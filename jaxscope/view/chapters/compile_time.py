@@ -16,6 +16,7 @@ _LOOP = 4
 _SHARE = 0.2
 """Least share of the equations that the sentence names, and of the time that makes one."""
 _UNATTRIBUTED = "unattributed"
+_SHARED = "Tracing is sampled; what several lines share is apportioned by instructions"
 
 
 def headline(found: CompileTime) -> str:
@@ -92,15 +93,11 @@ def chapter(found: CompileTime) -> Chapter:
     )
     more = len(found.lines) - _MOST
     left = (f"{words.count(more, 'faster line')} left out.",) if more > 0 else ()
-    caption = "Tracing is sampled; what several lines share is apportioned by instructions"
     return Chapter(
         "compile_time",
         "Compile time by line",
         (*lead, *left),
-        (
-            Part("", columns, brief=True),
-            Part(caption, picture=svg(root), drawing=tree(root)),
-        ),
+        (Part(_SHARED, columns, brief=True), Part(picture=svg(root), drawing=tree(root))),
     )
 
 

@@ -16,15 +16,13 @@ _STYLE = ".jxs-trials .no-gain { opacity: 0.6 } .jxs-trials pre[hidden] { displa
 
 
 def gain(trial: VariantTrial) -> str:
-    """The outcome in one line: factor with interval, peak, results, compile time."""
+    """The outcome in one line: factor with interval where clear, peak, results, compile time."""
     found: list[str] = []
     if trial.ratio is None:
         return trial.why
     if trial.verdict is TrialVerdict.SAME:
         found.append(trial.why.rstrip(".") + f" ({_factor(trial)})")
-    elif trial.verdict is TrialVerdict.UNCLEAR:
-        found.append(f"unclear: {_factor(trial)}")
-    else:
+    elif trial.verdict is not TrialVerdict.UNCLEAR:
         found.append(_factor(trial))
     if trial.before is not None and trial.after is not None:
         found += _plan(trial.before, trial.after)
@@ -32,7 +30,8 @@ def gain(trial: VariantTrial) -> str:
         same = trial.error == 0
         found.append("results equal" if same else f"results equal within {trial.error:.1g}")
     text = ", ".join(found)
-    return f"{text}. {trial.why}" if trial.verdict is TrialVerdict.UNCLEAR else text
+    unclear = trial.verdict is TrialVerdict.UNCLEAR
+    return f"{trial.why} {text[:1].upper()}{text[1:]}" if unclear else text
 
 
 def _factor(trial: VariantTrial) -> str:
