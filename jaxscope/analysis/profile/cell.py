@@ -10,7 +10,7 @@ from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.profile.fusion_split import FusionSplitter, containers
 from jaxscope.analysis.profile.line_owners import LineOwner, plain_name
 from jaxscope.analysis.trace.event import Op, TraceEvent, shares
-from jaxscope.model.profile import CellLine, CellProfile, CompilationPhase, SourceLine
+from jaxscope.model.profile import CellLine, CellProfile, CompilePhase, SourceLine
 
 _NS = 1e-9
 _DISPATCH = re.compile(r"PjitFunction\((.*)\)$")
@@ -226,7 +226,7 @@ _LEAST_NS = 50_000.0
 _DEEPEST = 5
 
 
-def compile_phases(events: Iterable[TraceEvent]) -> tuple[CompilationPhase, ...]:
+def compile_phases(events: Iterable[TraceEvent]) -> tuple[CompilePhase, ...]:
     """Stages, phases and passes by path, with the seconds of all compilations together."""
     threads: dict[str, list[TraceEvent]] = collections.defaultdict(list)
     for event in events:
@@ -257,4 +257,4 @@ def compile_phases(events: Iterable[TraceEvent]) -> tuple[CompilationPhase, ...]
             open_paths.append((event.end, path))
             times[path] += (event.end - event.start) * 1e-9
             counts[path] += 1
-    return tuple(CompilationPhase(path, times[path], counts[path]) for path in sorted(times))
+    return tuple(CompilePhase(path, times[path], counts[path]) for path in sorted(times))
