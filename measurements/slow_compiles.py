@@ -7,6 +7,7 @@ once, in this process, with the clock of `jaxscope.watch(compile_time=True)`.
 from __future__ import annotations
 
 import ast
+import json
 import linecache
 import time
 from collections.abc import Iterator
@@ -176,3 +177,7 @@ def play(name: str, text: str) -> dict[str, Any]:
         "unattributed_s": data.line_s(None),
         "difference": abs(sum(part.seconds for part in data.parts) - total) / total,
     }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))
