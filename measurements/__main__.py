@@ -49,6 +49,7 @@ ACCURACY = (
     "link_coverage",
     "link_sweep",
     "whole_programs",
+    "slow_compiles",
     "lost_time",
     "profile_accuracy",
     "peak_verdicts",

@@ -32,7 +32,7 @@ class EquationGroup:
     """The user's frames, innermost first; empty when unknown."""
     count: int
     uniform: bool
-    """Whether all have the same shapes."""
+    """Whether all have the same shapes and parameters."""
     constant_elements: int = 0
     """Elements of those that depend on no input: XLA may compute them while it compiles."""
 
@@ -239,6 +239,8 @@ def _lines(
         loop = None
         if most is not None and most.count > 1:
             loop = loop_around(most.stack, text, loops)
+            if loop is not None and not loop.statement and any(g.count == 1 for g in here):
+                loop = None  # the rest of the line may be what costs
         lines = text(file)
         found.append(
             CompiledLine(

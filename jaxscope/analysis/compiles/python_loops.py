@@ -22,6 +22,8 @@ class PythonLoop:
     last: int
     over: str
     """Its clause: ``over `layers` ``, ``while `n > 0` ``."""
+    statement: bool = True
+    """Whether whole lines are its body; False for a comprehension, which is part of a line."""
 
 
 def loops_of(text: str) -> tuple[PythonLoop, ...]:
@@ -41,7 +43,8 @@ def loops_of(text: str) -> tuple[PythonLoop, ...]:
             case _:
                 continue
         word = "while" if isinstance(node, ast.While) else "over"
-        found.append(PythonLoop(node.lineno, first, last or first, f"{word} `{_short(over)}`"))
+        clause, whole = f"{word} `{_short(over)}`", isinstance(node, (ast.For, ast.While))
+        found.append(PythonLoop(node.lineno, first, last or first, clause, whole))
     return tuple(found)
 
 

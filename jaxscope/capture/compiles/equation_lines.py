@@ -14,12 +14,14 @@ _Positions = tuple[tuple[types.CodeType, int], ...]
 _DEEPEST = 8
 """Frames of a stack that are kept."""
 _LARGEST = 1 << 40
+_PLAIN = (bool, int, float, str, tuple)
 
 
 class _Group:
     def __init__(self) -> None:
         self.count = 0
-        self.shapes: set[tuple[str, ...]] = set()
+        self.forms: list[object] = []
+        """Shapes and plain parameters of the first equation, and one that differs."""
         self.constant = 0
 
 
@@ -44,8 +46,8 @@ def equation_groups(jaxpr: Any) -> tuple[EquationGroup, ...]:
             stack = own or around
             group = found.setdefault((stack, equation.primitive.name), _Group())
             group.count += 1
-            if len(group.shapes) < 2:
-                group.shapes.add(tuple([str(v.aval) for v in equation.outvars]))
+            if len(group.forms) < 2 and (form := _form(equation)) not in group.forms:
+                group.forms.append(form)
             if not reads and not around:
                 group.constant += sum(map(_elements, equation.outvars))
             for value in equation.params.values():
@@ -54,11 +56,17 @@ def equation_groups(jaxpr: Any) -> tuple[EquationGroup, ...]:
         EquationGroup(
             tuple([_line(code, at) for code, at in stack]),
             group.count,
-            len(group.shapes) == 1,
+            len(group.forms) == 1,
             min(group.constant, _LARGEST),
         )
         for (stack, _), group in found.items()
     )
+
+
+def _form(equation: Any) -> tuple[Any, ...]:
+    shapes = [str(v.aval) for v in (*equation.invars, *equation.outvars)]
+    plain = [one for one in equation.params.items() if isinstance(one[1], _PLAIN)]
+    return tuple(shapes), tuple(plain)
 
 
 def _elements(variable: Any) -> int:

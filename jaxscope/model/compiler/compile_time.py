@@ -36,7 +36,7 @@ class CompiledLine:
     loop_line: int = 0
     """The line of that loop, from 1; 0 without one."""
     uniform: bool = False
-    """Whether every iteration makes equations of the same shapes, as `lax.scan` needs."""
+    """Whether all iterations make the same equations of the same shapes, as `lax.scan` needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""The clock around real compilations."""
+
+from __future__ import annotations
+
+import time
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.model import Unavailable
+from jaxscope.model.compiler.compile_time import CompilationPhase
+from jaxscope.results.compile_time import CompileTimes
+
+pytestmark = pytest.mark.jax
+X = jnp.ones((8, 8))
+
+
+def clocked(log: jaxscope.CompileLog) -> CompileTimes:
+    found = log.compile_time()
+    assert isinstance(found, CompileTimes)
+    return found
+
+
+def test_an_unrolled_loop_is_the_first_line_and_the_seconds_add_up() -> None:
+    def unrolled(x: jax.Array) -> jax.Array:
+        for _ in range(40):
+            x = jnp.tanh(x @ X)
+        return x
+
+    with jaxscope.watch(compile_time=True) as log:
+        jax.jit(unrolled)(X)
+    found = clocked(log)
+    first = found.lines[0]
+    assert (first.text, first.repeats, first.uniform) == ("x = jnp.tanh(x @ X)", 40, True)
+    assert first.loop == "over `range(40)`"
+    assert found.total_s == pytest.approx(log.total_s)
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+    assert any(part.phase is CompilationPhase.CODEGEN and part.name for part in found.parts)
+
+
+def test_python_that_runs_while_jax_traces_is_found() -> None:
+    def slow(x: jax.Array) -> jax.Array:
+        time.sleep(0.4)
+        return x + 1
+
+    with jaxscope.watch(compile_time=True) as log:
+        jax.jit(slow)(X)
+    found = clocked(log)
+    sleeping = [part.line for part in found.parts if part.phase is CompilationPhase.TRACING]
+    assert found.lines[sleeping[0] or 0].text == "time.sleep(0.4)"
+
+
+def test_a_session_of_the_users_is_left_alone(tmp_path: object) -> None:
+    with jax.profiler.trace(str(tmp_path)), jaxscope.watch(compile_time=True) as log:
+        jax.jit(lambda x: jnp.cosh(x) * 3)(X)
+    found = clocked(log)
+    assert found.data.notes == (
+        "Another profiler session is open, so the seconds of XLA are not split.",
+    )
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+
+
+def test_an_interrupted_trace_keeps_its_seconds() -> None:
+    def interrupted(x: jax.Array) -> jax.Array:
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    with jaxscope.watch(compile_time=True) as log, pytest.raises(KeyboardInterrupt):
+        jax.jit(interrupted)(X)
+    found = clocked(log)
+    assert found.total_s >= 0.1
+    assert "KeyboardInterrupt ended a compilation" in found.data.notes[0]
+
+
+def test_nothing_was_requested_or_nothing_compiled() -> None:
+    with jaxscope.watch() as log:
+        pass
+    found = log.compile_time()
+    assert isinstance(found, Unavailable)
+    assert "not requested" in found.reason
+    with jaxscope.watch(compile_time=True) as log:
+        pass
+    found = log.compile_time()
+    assert isinstance(found, Unavailable)
+    assert "nothing was compiled" in found.reason
+
+
+def test_a_report_has_the_same_and_its_growth() -> None:
+    def loop(x: jax.Array, n: int) -> jax.Array:
+        for i in range(n):
+            x = jnp.sin(x) * i
+        return x
+
+    with jaxscope.options(compile_time=True, runs=0):
+        small, large = (jaxscope.inspect(loop, X, n).compile_time() for n in (5, 20))
+    assert isinstance(small, CompileTimes)
+    assert isinstance(large, CompileTimes)
+    assert small.growth(large, (5, 20)).order == "linear"
