@@ -102,6 +102,8 @@ def test_a_planted_rewrite_is_followed_to_its_pass(passes: Passes, subject: str)
     if name not in {p.name for p in passes}:
         assert (name, jax.__version_info__ < (0, 9)) == ("gemv-rewriter", True)
         pytest.skip("this XLA keeps products of a matrix and a vector")
+    if subject == "logarithm of an exponential" and jax.__version_info__ >= (0, 11):
+        pytest.skip("this XLA keeps log(exp(x))")
     steps = passes.follow(LINES[subject]).data.steps
     assert any(
         change.kind in kind.split()

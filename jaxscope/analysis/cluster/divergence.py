@@ -21,6 +21,9 @@ from jaxscope.model.cluster import (
 
 _NAME = re.compile(r"module @(\S+)")
 _MAIN = re.compile(r"func\.func public @main\((.*?)\) ->", re.S)
+_TENSOR = re.compile(r"tensor<((?:\d+x)*)([^<>]+(?:<[^<>]*>)?)>")
+_TYPES = {"i1": "bool", "complex<f32>": "c64", "complex<f64>": "c128"}
+_TYPES |= {f"ui{n}": f"u{n}" for n in (4, 8, 16, 32, 64)}
 _OPERATION = re.compile(r"\b(?:stablehlo|sdy|mhlo|chlo)\.\w+")
 _CONSTANT = re.compile(r"dense(?:_resource)?<[^>]*>")
 _RESOURCES = re.compile(r"\{-#.*", re.S)
@@ -85,9 +88,11 @@ def _differs(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, 
             "the order of calls differs."
         )
     if first.arguments != other.arguments:
+        shapes, others = _shapes(first.arguments), _shapes(other.arguments)
+        if shapes == others:
+            return DivergenceKind.SHAPES, f"for different shardings of {_cut(shapes)}."
         return DivergenceKind.SHAPES, (
-            f"for different shapes: ({_cut(first.arguments)}) on {one}, "
-            f"({_cut(other.arguments)}) on {two}."
+            f"for different shapes: {_cut(shapes)} on {one}, {_cut(others)} on {two}."
         )
     if first.outline == other.outline:
         return DivergenceKind.CONSTANTS, (
@@ -107,6 +112,15 @@ def _operations(first: ProgramPrint, other: ProgramPrint) -> str:
         for n in names[:3]
     ]
     return f"{'; '.join(shown)}: " if shown else ""
+
+
+def _shapes(arguments: str) -> str:
+    """`f32[8,4], i32[]` of the arguments of a StableHLO function."""
+    found = [
+        f"{_TYPES.get(dtype, dtype)}[{dims.replace('x', ',').rstrip(',')}]"
+        for dims, dtype in _TENSOR.findall(arguments)
+    ]
+    return f"({', '.join(found)})"
 
 
 def _cut(text: str) -> str:

@@ -48,7 +48,7 @@ class BelowHlo:
         found = modules.modules(optimized=kind is StageKind.LLVM_OPTIMIZED)
         ordered = in_order(found, [thunk.kernel for thunk in thunks])
         if not ordered:
-            return Stage(kind, unavailable=self.no_kernel())
+            return Stage(kind, unavailable=Unavailable("this jaxlib dumps no LLVM IR of it"))
         text, anchors = llvm_text(ordered, thunks, self.linked)
         return Stage(kind, text, None, anchors)
 

@@ -15,11 +15,14 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.model import Unavailable
 
-# Not `xla_dump_emitter_re`, on which XLA may abort the process. Without `xla_dump_to`, all of it
-# would be printed.
+# Without `xla_dump_to`, all of it would be printed.
 OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
-# Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs.
-NEWER_OPTIONS: dict[str, str | bool] = {"xla_dump_compact_gte": False}
+# Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs, and
+# LLVM IR on request only. No emitter but `llvm`: on the others jaxlib 0.10.2 aborts the process.
+NEWER_OPTIONS: dict[str, str | bool] = {
+    "xla_dump_compact_gte": False,
+    "xla_dump_emitter_re": "^llvm",
+}
 
 
 @dataclass(frozen=True, slots=True)

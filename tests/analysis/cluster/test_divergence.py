@@ -35,7 +35,7 @@ def of(text: str, process: int, flags: str = ""):
 @pytest.mark.parametrize(
     ("text", "flags", "kind", "words"),
     [
-        (PROGRAM.replace("8x8", "16x8"), "", DivergenceKind.SHAPES, "tensor<16x8xf32>) on 1"),
+        (PROGRAM.replace("8x8", "16x8"), "", DivergenceKind.SHAPES, "(f32[16,8]) on 1"),
         (PROGRAM.replace("2.0", "3.0"), "", DivergenceKind.CONSTANTS, "different constants"),
         (PROGRAM.replace("multiply", "add"), "", DivergenceKind.BRANCH, "`stablehlo.add` on 0, 1"),
         (PROGRAM, "--fast", DivergenceKind.FLAGS, "`--fast` on 1"),
