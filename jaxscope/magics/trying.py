@@ -35,6 +35,9 @@ _TRY.add_argument("--apply", action="store_true", help="Insert a cell with the f
 _TRY.add_argument(
     "--time-limit", type=SECONDS, default=30.0, metavar="S", help="Seconds of each fix."
 )
+_TRY.add_argument(
+    "--of", type=int, metavar="N", help="The report of In [N], instead of the last one."
+)
 _TRY_EXAMPLES = """
     %jaxtry                 all findings of the last report
     %jaxtry 3               the third
@@ -82,10 +85,13 @@ class Trying(Family):
         require_jax("jaxtry")
         from jaxscope.bench.variants.trial import try_fixes
 
-        last = self.scope.session.reports[-1]
+        session = self.scope.session
+        report = session.reports[-1] if given.of is None else session.numbered(given.of)
+        if report is None:
+            raise usage_error(f"There is no one report of In [{given.of}].")
         numbers = [int(word) for word in words]
         found = self._tried(
-            lambda say: try_fixes(last.record, last.origin, numbers, given.time_limit, say)
+            lambda say: try_fixes(report.record, report.origin, numbers, given.time_limit, say)
         )
         self._show(found, given)
         if given.apply:

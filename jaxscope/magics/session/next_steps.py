@@ -12,6 +12,7 @@ from typing import Any
 
 from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.analysis.python.plain_call import plain_call
+from jaxscope.analysis.variants import change_of
 from jaxscope.magics.session.session import Session
 from jaxscope.model import Form, Record, ValueKind
 from jaxscope.results.report import Report
@@ -92,4 +93,15 @@ def _shape(record: Record) -> Any:
     return texts, [(p.title, [v.aval for v in p.inputs], len(p.equations)) for p in record.programs]
 
 
-_STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (_profile, _diff)
+def _try(report: Report, session: Session) -> NextStepJson | None:
+    """The fixes of the findings, where one of them can be applied to the code."""
+    changes = [change_of(finding, report.record) for finding in report.findings]
+    shown_by = session.shown_by(report)
+    if report.origin is None or shown_by is None or all(isinstance(one, str) for one in changes):
+        return None
+    code = f"%jaxtry --of {shown_by.number}"
+    title = f"Does the advice help here? Runs {code}"
+    return {"label": "Try the fixes", "title": title, "code": code}
+
+
+_STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (_try, _profile, _diff)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -76,6 +77,16 @@ def test_two_runs_that_differ_offer_their_difference(notebook: Notebook) -> None
     notebook.must("z = 1")
     assert "7 FLOP → 15 FLOP" in notebook.must(diff).text
     assert "There is no one report of In [99]" in str(notebook.run("%jaxdiff 99").error)
+
+
+def test_a_finding_with_a_fix_offers_to_try_it(notebook: Notebook) -> None:
+    notebook.must("table = jnp.ones((200, 200))\nv = jnp.ones(200)")
+    notebook.must("%%jaxjit -n 0\ndef f(v):\n    return table @ v\nf(v)")
+    steps = code(notebook)
+    assert re.fullmatch(r"%jaxtry --of \d+", steps[0])
+    notebook.must("%%jaxjit -n 0\ny = jnp.sin(v)")
+    assert "1 fix tried" in notebook.must(f"{steps[0]} --time-limit 5").text
+    assert "There is no one report of In [99]" in str(notebook.run("%jaxtry --of 99").error)
 
 
 def test_a_quiet_report_says_no_more(notebook: Notebook) -> None:
