@@ -189,8 +189,9 @@ class History:
             one.number < raw.number and one.compiled and one.fun_name == raw.fun_name
             for one in self._snapshot()
         )
-        if before or raw.kind not in (CompileKind.JIT, CompileKind.NESTED):
-            return unknown(raw.fun_name, "this version of JAX does not show the call's arguments")
+        if before or raw.kind not in (CompileKind.JIT, CompileKind.NESTED, CompileKind.AOT):
+            shown = "this version of JAX" if raw.traced else "an earlier trace, which it reused,"
+            return unknown(raw.fun_name, f"{shown} does not show the call's arguments")
         return first_call(raw.fun_name, since=self._since)
 
     def _first(self, raw: RawCompile, signature: CallSignature) -> Cause:

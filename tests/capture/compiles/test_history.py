@@ -313,6 +313,17 @@ def test_a_first_compile_is_said_to_be_traced_before_for_the_same_code_alone():
     assert [before in text for text in texts] == [False, True]
 
 
+def test_a_first_compile_of_a_trace_inside_another_is_no_recompile():
+    f = jax.jit(lambda x: x + 44)
+    with Listener() as listener, collecting(listener) as run:
+        jax.jit(lambda x: f(x) * 2).trace(X)
+        f.lower(X).compile()
+        f.lower(X).compile()
+    compiled = [one.causes[0] for one in run.compiles() if one.compile_s]
+    assert compiled[0].kind is CauseKind.FIRST_CALL
+    assert "this version of JAX" not in "".join(one.text for one in compiled)
+
+
 def test_an_eager_operation_is_compared_with_the_same_operation_alone():
     with Listener() as listener, collecting(listener) as run:
         for function, size in ((lax.erf, 1017), (lax.atanh, 1018), (lax.atanh, 1019)):
