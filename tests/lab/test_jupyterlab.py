@@ -114,8 +114,17 @@ def test_a_finding_leads_to_its_line_in_both_themes(
     click_at(line(report, "source", 4), 150)
     expect(report.locator(".jxs-status")).to_contain_text("backward")
     cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
+    command(page, "application:toggle-right-area")
+    for theme, name in (("Dark", "narrow-dark"), ("Light", "narrow")):
+        turn(page, theme)
+        page.set_viewport_size({"width": 700, "height": 950})
+        cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
+        picture(page, name)
+    page.set_viewport_size({"width": 1500, "height": 950})
+    command(page, "application:toggle-right-area")
     for theme, name in (("Dark", "quickstart-dark"), ("Light", "quickstart")):
         turn(page, theme)
+        cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
         picture(page, name)
 
 
