@@ -30,8 +30,9 @@ def gain(trial: VariantTrial) -> str:
         same = trial.error == 0
         found.append("results equal" if same else f"results equal within {trial.error:.1g}")
     text = ", ".join(found)
-    unclear = trial.verdict is TrialVerdict.UNCLEAR
-    return f"{trial.why} {text[:1].upper()}{text[1:]}" if unclear else text
+    if trial.verdict is not TrialVerdict.UNCLEAR:
+        return text
+    return f"{trial.why} {text[:1].upper()}{text[1:]}." if text else trial.why
 
 
 def _factor(trial: VariantTrial) -> str:
