@@ -101,6 +101,15 @@ def test_effects_are_not_repeated(notebook: Notebook, cell: str, said: str) -> N
     assert [said in one.why for one in found] == [True]
 
 
+def test_arrays_that_the_cell_donates_to_its_own_jit_are_kept(notebook: Notebook) -> None:
+    notebook.must("eat = jax.jit(lambda b: b + 1, donate_argnums=0)")
+    inverse = "def g(m, b):\n    return jnp.linalg.inv(m) @ b"
+    notebook.must(f"%%jaxjit -n 1\n{inverse}\n\ny = g(m, b)\nb = eat(b)")
+    tried(notebook)
+    assert not notebook.names["b"].is_deleted()
+    assert not notebook.names["y"].is_deleted()
+
+
 def test_an_input_that_was_deleted_since(notebook: Notebook) -> None:
     notebook.must(INVERSE)
     notebook.must("b.delete()")

@@ -92,20 +92,30 @@ def _decorator_donation(program: Program, traced: TracedCode) -> Iterator[Findin
                 chosen.append(parameter)
                 total += sum(v.bytes or 0 for v in leaves)
         if total >= DONATE_BYTES:
-            yield _donation(chosen, total, statement.lineno, program.name)
+            own = called != function.name or any(map(_jits, function.decorator_list))
+            yield _donation(chosen, total, statement.lineno, program.name, own=own)
             return
 
 
-def _donation(variables: list[str], total: int, line: int | None, function: str = "") -> Finding:
+def _jits(decorator: ast.expr) -> bool:
+    found = (getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(decorator))
+    return any(name.endswith("jit") for name in found)
+
+
+def _donation(
+    variables: list[str], total: int, line: int | None, function: str = "", *, own: bool = False
+) -> Finding:
+    """`own` says that the cell jits the function itself: then `-d` does not reach it."""
     argnames = repr(variables[0]) if len(variables) == 1 else repr(tuple(variables))
-    jit = f", or jit `{function}` with `donate_argnames={argnames}`" if function else ""
+    jit = f"jit `{function}` with `donate_argnames={argnames}`"
+    cell = f"Run the cell with `-d {','.join(variables)}`"
+    fix = f"J{jit[1:]}" if own else f"{cell}, or {jit}" if function else cell
     return Finding(
         FindingKind.MISSED_DONATION,
         line,
         f"{names(variables)} {'is' if len(variables) == 1 else 'are'} replaced by a result of the "
         "same shape and dtype, but not donated.",
-        f"Run the cell with `-d {','.join(variables)}`{jit}, so that the result reuses the buffer. "
-        "The old array is deleted.",
+        f"{fix}, so that the result reuses the buffer. The old array is deleted.",
         f"{size(total)} could be reused on every call.",
     )
 

@@ -19,7 +19,7 @@ def missed_donation(finding: Finding, text: str) -> Change | str:
     """The cell with `-d`."""
     named = _DONATED.search(finding.fix)
     if named is None:
-        return "The function has options of its own: add `donate_argnames` there."
+        return "The cell jits the function itself, whose donated arguments are gone after one call."
     names = tuple(named[1].split(","))
     return Change(f"donate {', '.join(names)}", finding.line, donate=names, aim=Aim.MEMORY)
 

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture.source.frames import is_user_file
+from jaxscope.capture.timing.copies import copied
 
 _EFFECTS = frozenset(
     "print input open exec eval globals setattr delattr display tqdm __import__".split()  # noqa: SIM905
@@ -134,18 +135,18 @@ def missing(namespace: Mapping[str, Any], names: Collection[str], bound: Collect
 
 @contextmanager
 def isolated(
-    namespace: MutableMapping[str, Any], names: Iterable[str], arrays: bool
+    namespace: MutableMapping[str, Any], names: Iterable[str]
 ) -> Generator[MutableMapping[str, Any]]:
     """The user's namespace with copies of what these names hold; after the block it is as before.
 
-    `arrays` copies JAX's arrays as well, for code that donates them. The names stay in the
-    namespace itself, because functions of other cells look them up there.
+    JAX's arrays are copied as well: the code, or what it calls, may donate them. The names stay in
+    the namespace itself, because functions of other cells look them up there.
     """
     before = dict(namespace)
     memo: dict[int, Any] = {}
     for name in names:
         if name in before:
-            namespace[name] = _copied(name, before[name], arrays, memo)
+            namespace[name] = _copied(name, before[name], memo)
     try:
         yield namespace
     finally:
@@ -156,14 +157,14 @@ def isolated(
                 namespace[name] = value
 
 
-def _copied(name: str, value: Any, arrays: bool, memo: dict[int, Any]) -> Any:
+def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
     if isinstance(value, ModuleType | FunctionType | type) or (
         callable(value) and (not hasattr(value, "__dict__") or hasattr(value, "lower"))
     ):
         return value
     for leaf in _leaves(value):
         if isinstance(leaf, jax.Array):
-            memo[id(leaf)] = leaf.copy() if arrays else leaf
+            memo[id(leaf)] = copied(leaf)
         elif callable(leaf):
             memo[id(leaf)] = leaf
     try:

@@ -149,10 +149,8 @@ def built(builder: Builder, change: Change, alarm: Alarm) -> BuiltProgram:
     space = origin.namespace
     refuse_effects(builder.syntax, space, names)
     missing(space, names, ())
-    texts = " ".join(source.text for source in builder.sources)
-    donates = bool(change.donate or origin.settings.donate) or "donate" in texts
     with (
-        isolated(space, names, donates) as copies,
+        isolated(space, names) as copies,
         alarm.within(builder.limit_s, "The trial"),
     ):
         return builder.build(copies, change)
