@@ -110,6 +110,25 @@ def test_arrays_that_the_cell_donates_to_its_own_jit_are_kept(notebook: Notebook
     assert not notebook.names["y"].is_deleted()
 
 
+def test_what_a_function_of_another_cell_changes_is_a_copy(notebook: Notebook) -> None:
+    notebook.must(
+        "class Counter:\n    n = 0\ncounter, seen = Counter(), []\n"
+        "def bump(x):\n    counter.n += 1\n    seen.append(1)\n    return x"
+    )
+    inverse = "def g(m, b):\n    return jnp.linalg.inv(m) @ b"
+    notebook.must(f"%%jaxjit -n 1\n{inverse}\n\ny = g(m, bump(b))")
+    before = notebook.names["counter"].n, len(notebook.names["seen"])
+    tried(notebook)
+    assert (notebook.names["counter"].n, len(notebook.names["seen"])) == before
+
+
+def test_an_object_in_a_closure_is_not_tried(notebook: Notebook) -> None:
+    notebook.must("def keeping():\n    seen = []\n    return lambda x: (seen, x)[1]")
+    notebook.must("keep = keeping()")
+    notebook.must("%%jaxjit -n 1\ny = jnp.linalg.inv(m) @ keep(b)")
+    assert "keeps `seen` in its closure" in tried(notebook, "%jaxtry 1")[0].why
+
+
 def test_an_input_that_was_deleted_since(notebook: Notebook) -> None:
     notebook.must(INVERSE)
     notebook.must("b.delete()")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import dis
-from collections.abc import Collection, Generator, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -131,6 +131,57 @@ def missing(namespace: Mapping[str, Any], names: Collection[str], bound: Collect
                     f"`{name}` was donated or deleted since the run: create it again, and run the "
                     "cell again."
                 )
+
+
+def reached(namespace: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
+    """These names, and those that the user's functions and classes behind them read.
+
+    Raises TrialRefused for a function with an object in its closure that a call could change.
+    """
+    found = dict.fromkeys(names)
+    queue = list(found)
+    while queue:
+        for function in _functions(namespace.get(queue.pop())):
+            _refuse_closure(function)
+            if function.__globals__ is not namespace:
+                continue
+            read = [n for n in _names(function.__code__) if n in namespace and n not in found]
+            found |= dict.fromkeys(read)
+            queue += read
+    return tuple(found)
+
+
+def _functions(value: Any) -> Iterator[FunctionType]:
+    """The user's functions that a call of the value may run."""
+    inner = getattr(value, "func", value)
+    inner = getattr(inner, "__wrapped__", inner)
+    inner = getattr(inner, "__func__", inner)
+    kind = inner if isinstance(inner, type) else type(inner)
+    members = [inner, *vars(kind).values()]
+    for one in members:
+        if isinstance(one, FunctionType) and is_user_file(one.__code__.co_filename):
+            yield one
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _refuse_closure(function: FunctionType) -> None:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue  # not bound yet
+        own = hasattr(value, "__dict__") and not callable(value) and not hasattr(value, "dtype")
+        if isinstance(value, list | dict | set) or (own and not isinstance(value, ModuleType)):
+            raise TrialRefused(
+                f"`{function.__name__}` keeps `{name}` in its closure, where a trial could change "
+                "it: not tried."
+            )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from jaxscope.bench.variants.isolation import (
     TrialRefused,
     isolated,
     missing,
+    reached,
     refuse_effects,
 )
 from jaxscope.bench.variants.programs import Builder, BuiltProgram
@@ -150,7 +151,7 @@ def built(builder: Builder, change: Change, alarm: Alarm) -> BuiltProgram:
     refuse_effects(builder.syntax, space, names)
     missing(space, names, ())
     with (
-        isolated(space, names) as copies,
+        isolated(space, reached(space, names)) as copies,
         alarm.within(builder.limit_s, "The trial"),
     ):
         return builder.build(copies, change)
