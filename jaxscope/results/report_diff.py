@@ -73,8 +73,8 @@ class ReportDiff(Viewed):
         Raises ValueError for a level that does not exist, and LookupError where the reports have
         no such pair of programs.
         """
-        if kind not in list(StageKind):
-            known = ", ".join(StageKind)
+        known = ", ".join(kind for kind in StageKind if not kind.on_request)
+        if kind not in known.split(", "):
             raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.")
         if not -len(self.programs) <= program < len(self.programs):
             raise LookupError(

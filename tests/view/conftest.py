@@ -33,6 +33,11 @@ def golden() -> m.Record:
     return load()
 
 
+def text_of(program: m.Program, kind: str) -> str:
+    """The text of a stage."""
+    return next(stage.text for stage in program.stages if stage.kind == kind)
+
+
 def with_program(record: m.Record, **changes: Any) -> m.Record:
     """The record with its first program changed."""
     program = dataclasses.replace(record.programs[0], **changes)

@@ -84,8 +84,7 @@ def _program(
         found = next((stage for stage in program.stages if stage.kind is kind), None)
         return program, found or Stage(kind, unavailable=_NOT_SAVED)
 
-    there = {stage.kind for program in (old, new) for stage in program.stages}
-    kinds = [kind for kind in StageKind if kind in there or not kind.on_request]
+    kinds = [kind for kind in StageKind if not kind.on_request]
     times, note = line_times(old, new, sources)
     return ProgramDiff(
         old.title,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxscope.analysis.links.attribution import Equations
+from jaxscope.analysis.links.tags import without_tags
 from jaxscope.analysis.passes.follow import changes_of, lines_by_name
 from jaxscope.analysis.passes.rewrites import Difference
 from jaxscope.analysis.passes.snapshots import Snapshots, plain
@@ -38,7 +39,7 @@ def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...
             for mark, names, texts, equations in sides:
                 for name in names:
                     text = plain(texts.get(name, f"%{name}")).removeprefix("ROOT ")
-                    lines.append(f"    {mark} {text}")
+                    lines.append(f"    {mark} {without_tags(text)}")
                     if found := equations.get(name):
                         anchors.append(Anchor(len(lines), found))
             if len(lines) >= end:

@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 _POLL_S = 0.02
 _NOTIFY_EVERY_S = 5.0
-_COLLECTING = frozenset({"__del__", "_xla_gc_callback"})
-"""Finalizers, and the function that JAX registers with the garbage collector."""
+_COLLECTING = frozenset({"__del__", "_xla_gc_callback", "gc_callback"})
+"""Finalizers, and the functions that JAX and hypothesis register with the garbage collector."""
 
 
 class TimedOut(Exception):

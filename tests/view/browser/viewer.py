@@ -47,7 +47,7 @@ class Viewer:
         """Widgets below each other, as in outputs of a notebook, or each in a shadow root."""
         payloads = [payload(record, "the id", cap=cap) for record in records]
         answers = [
-            [_packed({"stage": m.to_json(stage)}) for stage in program.stages]
+            {stage.kind: _packed({"stage": m.to_json(stage)}) for stage in program.stages}
             for program in records[0].programs
         ]
         data = {"payloads": payloads, "answers": answers, "kernel": kernel, "shadow": shadow}
@@ -162,7 +162,6 @@ _AT_REST = """async (node) => {
 _HARNESS = """
 const data = document.getElementById("data").textContent;
 const { payloads, answers, kernel, shadow } = JSON.parse(data);
-const KINDS = ["jaxpr", "stablehlo", "hlo", "optimized_hlo"];
 const code = document.getElementById("viewer").textContent;
 const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
 const { default: widget } = await import(url);
@@ -188,7 +187,7 @@ window.ends = [...document.querySelectorAll(".output")].map((el, i) => {
         setTimeout(() => call("msg:custom", { request, ok: false, message: "no room" }, []));
         return;
       }
-      const text = atob(answers[program][KINDS.indexOf(kind)]);
+      const text = atob(answers[program][kind]);
       const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
       setTimeout(() => call("msg:custom", { request, ok: true }, [new DataView(bytes.buffer)]));
     },

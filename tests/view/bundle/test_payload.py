@@ -22,7 +22,7 @@ from jaxscope.model.profile import (
 )
 from jaxscope.view.bundle.figures import by_instruction, by_line
 from jaxscope.view.bundle.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
-from tests.view.conftest import plain, with_program
+from tests.view.conftest import plain, text_of, with_program
 from tests.view.report.test_document_html import EVIL, RECORDS, evil
 
 
@@ -61,7 +61,7 @@ def test_a_line_has_its_equations_instructions_and_work(golden: m.Record) -> Non
 def test_an_instruction_has_its_shape_work_and_runs(golden: m.Record) -> None:
     program = golden.programs[0]
     found = unpack(payload(golden))["programs"][0]["instructions"]
-    lines = program.stages[-1].text.splitlines()
+    lines = text_of(program, "optimized_hlo").splitlines()
     (dot,) = (
         n for n in found if " dot(" in lines[int(n) - 1] and "f32[256,10]" in lines[int(n) - 1]
     )
@@ -75,7 +75,7 @@ def test_a_profiled_line_and_instruction_have_their_share(golden: m.Record) -> N
     program = golden.programs[0]
     name = next(
         line.split("=")[0].replace("ROOT", "").strip().lstrip("%")
-        for line in program.stages[-1].text.splitlines()
+        for line in text_of(program, "optimized_hlo").splitlines()
         if " dot(" in line
     )
     profile = Profile(
@@ -131,6 +131,7 @@ def test_the_longest_text_is_left_out_first(golden: m.Record) -> None:
     assert data["programs"][0]["omitted"] == {
         "hlo": {"lines": text.count("\n") + 1, "bytes": len(text)},
         "optimized_hlo": {"lines": None, "bytes": None},
+        **{kind: {"lines": None, "bytes": None} for kind in m.StageKind if kind.on_request},
     }
 
 
@@ -159,7 +160,7 @@ def test_a_long_record_ends_early_and_says_so(golden: m.Record) -> None:
     assert "2800 more rows left out here" in data["tabs"][-1]["sections"][0]["markup"]
     # Links and texts are worth more than a long table.
     assert len(data["record"]["programs"][0]["equations"]) == 53
-    assert len(data["record"]["programs"][0]["stages"]) == 4
+    assert len(data["record"]["programs"][0]["stages"]) == len(m.StageKind)
 
 
 @pytest.mark.parametrize("cap", [60_000, 12_000, 5000, 2500])

@@ -20,7 +20,7 @@ from jaxscope.results.report_diff import compare_reports
 from jaxscope.view.bundle.page import built
 from jaxscope.view.bundle.payload import CAP, size
 from jaxscope.view.diff.payload import payload
-from tests.view.conftest import load, plain, with_program
+from tests.view.conftest import load, plain, text_of, with_program
 from tests.view.report.test_document_html import evil
 
 
@@ -44,7 +44,7 @@ def test_changes_are_lines_of_the_two_texts(golden: m.Record) -> None:
     assert found["schema"] == 1
     stage = unpack(found)["stages"][-1]
     assert stage["kind"] == "optimized_hlo"
-    assert stage["before"] == golden.programs[0].stages[-1].text
+    assert stage["before"] == text_of(golden.programs[0], "optimized_hlo")
     pairs = [change for group in stage["groups"] for change in group["changes"]]
     assert pairs
     before, after = stage["before"].splitlines(), stage["after"].splitlines()

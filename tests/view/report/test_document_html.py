@@ -16,7 +16,7 @@ from jaxscope.view.base.svg import images, svg
 from jaxscope.view.profile import icicle
 from jaxscope.view.report.chapters import samples
 from jaxscope.view.report.document import static_html
-from tests.view.conftest import load, plain, tabs_html, with_program
+from tests.view.conftest import load, plain, tabs_html, text_of, with_program
 from tests.view.profile.test_chapter import PROFILE, with_profile
 
 VOID = {"meta", "br", "img", "input", "hr", "link", "circle", "rect", "line", "path"}
@@ -172,7 +172,7 @@ def test_every_link_arrives_and_every_id_is_there_once(name: str) -> None:
 def test_a_source_line_leads_to_its_first_match_and_back() -> None:
     html = static_html(load(), uid="u")
     document = Document(html)
-    rows = load().programs[0].stages[3].text.split("\n")
+    rows = text_of(load().programs[0], "optimized_hlo").split("\n")
     # The entry computation is shown first, so its fusion is the first match.
     first = next(n for n, row in enumerate(rows, 1) if "%ynn_fusion.3 = " in row)
     assert {"u-s3", "u-o3", "u-j3", "u-s10", "u-o10"} <= set(document.ids)
