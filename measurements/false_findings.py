@@ -66,6 +66,7 @@ ACCEPTED = {
     "rerun/*callback* callback": _CALLBACK,
     "rerun/debug_print_text callback": _CALLBACK,
     "transforms/debug_print callback": _CALLBACK,
+    "transforms/default_timing_with_effects callback": _CALLBACK,
     "transforms/pure_callback callback": _CALLBACK,
     "transforms/io_callback callback": _CALLBACK,
 }
