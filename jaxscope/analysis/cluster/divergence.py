@@ -22,8 +22,8 @@ from jaxscope.model.cluster import (
 _NAME = re.compile(r"module @(\S+)")
 _MAIN = re.compile(r"func\.func public @main\((.*?)\) ->", re.S)
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)([^<>]+(?:<[^<>]*>)?)>")
-_TYPES = {"i1": "bool", "complex<f32>": "c64", "complex<f64>": "c128"}
-_TYPES |= {f"ui{n}": f"u{n}" for n in (4, 8, 16, 32, 64)}
+_UNSIGNED = {f"ui{n}": f"u{n}" for n in (4, 8, 16, 32, 64)}
+_TYPES = {"i1": "bool", "complex<f32>": "c64", "complex<f64>": "c128", **_UNSIGNED}
 _OPERATION = re.compile(r"\b(?:stablehlo|sdy|mhlo|chlo)\.\w+")
 _CONSTANT = re.compile(r"dense(?:_resource)?<[^>]*>")
 _RESOURCES = re.compile(r"\{-#.*", re.S)
