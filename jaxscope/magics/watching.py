@@ -201,7 +201,7 @@ class Watching(Family):
                 log.freeze()
                 if ran:
                     self._show(log, given)
-                if ran and given.compile_time:
+                if ran and given.compile_time and len(log):
                     self._show_compile_time(log, given)
 
     def _show(

@@ -33,7 +33,7 @@ from jaxscope.model.stage import Unavailable
 
 _EVERY_S = 0.004
 """Between two looks at the line. A thread gets Python's lock after at most 5 ms."""
-_NOTHING = Unavailable("nothing was compiled: JAX had the programs already")
+_NOTHING = Unavailable("nothing was compiled")
 
 
 @dataclass(slots=True)

@@ -95,9 +95,15 @@ def _shape(record: Record) -> Any:
 
 def _try(report: Report, session: Session) -> NextStepJson | None:
     """The fixes of the findings, where one of them can be applied to the code."""
-    changes = [change_of(finding, report.record) for finding in report.findings]
-    shown_by = session.shown_by(report)
-    if report.origin is None or shown_by is None or all(isinstance(one, str) for one in changes):
+    record, shown_by = report.record, session.shown_by(report)
+    changes = [change_of(finding, record) for finding in report.findings]
+    # A cell is tried with a change of its own text; a call, with one of its functions.
+    fixes = [
+        change
+        for change in changes
+        if not isinstance(change, str) and (change.source == 0 or record.form is Form.LINE)
+    ]
+    if report.origin is None or shown_by is None or not fixes:
         return None
     code = f"%jaxtry --of {shown_by.number}"
     title = f"Does the advice help here? Runs {code}"

@@ -91,3 +91,13 @@ def test_a_finding_with_a_fix_offers_to_try_it(notebook: Notebook) -> None:
 
 def test_a_quiet_report_says_no_more(notebook: Notebook) -> None:
     assert "next" not in notebook.must(BLOCK.replace("-n 0", "-q -n 0")).text
+
+
+def test_a_fix_in_an_earlier_cell_is_not_offered(notebook: Notebook) -> None:
+    loop = "    for i in range(20):\n        v = jnp.sin(v @ t) + jnp.cos(v)"
+    notebook.must("v, t = jnp.ones(8), jnp.eye(8)")
+    notebook.must(f"def deep(v, t):\n{loop}\n    return v.sum()")
+    notebook.must("%%jaxjit -n 0\nz = deep(v, t)")
+    assert not [one for one in code(notebook) if "jaxtry" in one]
+    notebook.must("%jaxjit -n 0 deep(v, t)")
+    assert [one for one in code(notebook) if "jaxtry" in one]
