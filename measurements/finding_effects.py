@@ -94,6 +94,14 @@ def _residuals(body: Function) -> Function:
     return jax.grad(loss)
 
 
+def _picked(x: Any) -> Any:
+    return jnp.sum(x[jnp.nonzero(x > 0, size=x.size, fill_value=0)[0]] ** 2)
+
+
+def _picked_fixed(x: Any) -> Any:
+    return jnp.sum(jnp.where(x > 0, x, 0.0) ** 2)
+
+
 def _root(x: Any) -> Any:
     return jax.grad(lambda x: jnp.sum(jnp.where(x > 0, jnp.sqrt(x), 0.0)))(x)
 
@@ -137,6 +145,7 @@ def pairs() -> tuple[Pair, ...]:
         Pair("full_sort", _top, _top_fixed, (normal(keys[5], (200_000,)),)),
         Pair("one_hot_matmul", _lookup, _lookup_fixed, (jnp.arange(256), table)),
         Pair("explicit_inverse", _inverse, _inverse_fixed, (matrix, matrix[0])),
+        Pair("masked_reduction", _picked, _picked_fixed, (normal(keys[7], (200_000,)),)),
         Pair("sequential_map", _map, _map_fixed, (weights, rows)),
         Pair("type_promotion", _promoted, _promoted_fixed, (narrow, narrow)),
         Pair("unrolled_loop", _deep, _deep_fixed, (x,)),

@@ -11,8 +11,7 @@ first dimension has the size of the batch, and the axis is marked as inferred.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -172,15 +171,6 @@ def _leading_entries(captured: Captured, body: JaxprBody) -> list[_jax.VmapEntry
 
 def _has_vmap(body: JaxprBody) -> bool:
     return any(VMAP in entry.scopes for _, _, entry in entries_of(body))
-
-
-@contextmanager
-def watching(seen: list[_jax.VmapEntry]) -> Generator[None]:
-    """Observe the arguments of every vmap traced inside the block, where this JAX lets it."""
-    with ExitStack() as stack:
-        with suppress(Exception):
-            stack.enter_context(_jax.watching_vmaps(seen))
-        yield
 
 
 def without_arrays(entries: Sequence[_jax.VmapEntry]) -> list[_jax.VmapEntry]:

@@ -47,6 +47,8 @@ class FindingKind(StrEnum):
     """A product with a one-hot matrix that looks up rows of a table."""
     EXPLICIT_INVERSE = "explicit_inverse"
     """A matrix inverse for a single product."""
+    MASKED_REDUCTION = "masked_reduction"
+    """A reduction of elements that `nonzero` picks, where a mask would do."""
     SLOW_TRACING = "slow_tracing"
     """More than a second of tracing, on every run of the cell."""
     EAGER = "eager"

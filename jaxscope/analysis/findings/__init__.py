@@ -11,6 +11,7 @@ from jaxscope.analysis.findings.constants import constants, count_computing
 from jaxscope.analysis.findings.costlier_forms import costlier_forms
 from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect, TracedCode
 from jaxscope.analysis.findings.loops import eager, loops, progress_bars
+from jaxscope.analysis.findings.masks import masks
 from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.mutations import mutations
 from jaxscope.analysis.findings.numerics import numerics
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     key_reuse,
     numerics,
     costlier_forms,
+    masks,
     calls,
     transfers,
     donation,

@@ -59,13 +59,16 @@ def parse_module(text: str) -> HloModule:
     instructions: list[Instruction] = []
     raw: list[tuple[str, tuple[Instruction, ...], int, int, bool]] = []
     unread: list[int] = []
-    parse = functools.cache(parse_shape)  # equal shapes are parsed once
+    # Equal texts are parsed once.
+    parse, read = functools.cache(parse_shape), functools.cache(_read_attributes)
     for number, line in enumerate(text.split("\n"), 1):
         if opened is not None:
             if line.startswith("}"):
                 raw.append((opened[0], tuple(instructions), opened[1], number, opened[2]))
                 opened, instructions = None, []
-            elif (instruction := _read_instruction(line, number, opened[0], parse)) is not None:
+            elif (
+                instruction := _read_instruction(line, number, opened[0], parse, read)
+            ) is not None:
                 instructions.append(instruction)
             elif line.strip() and not line.lstrip().startswith("//"):
                 unread.append(number)
@@ -111,7 +114,11 @@ def _computations(
 
 
 def _read_instruction(
-    line: str, number: int, computation: str, parse: Callable[[str], Shape]
+    line: str,
+    number: int,
+    computation: str,
+    parse: Callable[[str], Shape],
+    read: Callable[[str], tuple[str, int | None, tuple[str, ...]]],
 ) -> Instruction | None:
     match = _INSTRUCTION.match(line)
     if match is None:
@@ -125,7 +132,7 @@ def _read_instruction(
         end = closing_parenthesis(line, start)
     arguments = line[start:end]
     attributes = line[end + 1 :]
-    op_name, frame, called = _read_attributes(attributes)
+    op_name, frame, called = read(attributes)
     return Instruction(
         name,
         opcode,

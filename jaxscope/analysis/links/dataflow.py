@@ -34,10 +34,10 @@ class Dataflow:
                     self._callers.setdefault(called, []).append(instruction)
         self.feeds: dict[str, list[str]] = {}
         self.reads: dict[str, list[str]] = {}
-        for instruction in module.instructions():
-            if self._is_node(instruction):
-                sources = (self._sources(name) for name in instruction.operands)
-                self._connect(instruction.name, (one for found in sources for one in found))
+        nodes = [i for i in module.instructions() if self._is_node(i)]
+        self._nodes = {node.name for node in nodes}
+        for node in nodes:
+            self._connect(node.name, (one for name in node.operands for one in self._sources(name)))
         root = module.entry_computation.root
         results = root.operands if root.opcode == "tuple" else (root.name,)
         for k, name in enumerate(results):
@@ -70,8 +70,11 @@ class Dataflow:
             return False
         return opcode != "bitcast" or self._holds(instruction)
 
-    def _sources(self, name: str) -> Iterator[str]:
+    def _sources(self, name: str) -> Iterable[str]:
         """The nodes whose value arrives under this name."""
+        return (name,) if name in self._nodes else self._followed(name)
+
+    def _followed(self, name: str) -> Iterator[str]:
         seen: set[tuple[str, tuple[int, ...]]] = set()
         waiting: list[tuple[str, tuple[int, ...]]] = [(name, ())]
         while waiting:
@@ -80,7 +83,7 @@ class Dataflow:
             if instruction is None or place in seen:
                 continue
             seen.add(place)
-            if self._is_node(instruction):
+            if instruction.name in self._nodes:
                 yield instruction.name
             elif instruction.opcode == "parameter":
                 yield from self._input(instruction, place[1], waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
     """
     lines: list[str] = []
     origin: list[int] = []
+    clean = functools.cache(_clean_metadata)  # instructions of one equation have the same
     in_table = False
     blank_before = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -67,11 +69,16 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
             lines.append("")
             origin.append(number - 1)
         blank_before = False
-        if "metadata={" in line:
-            line = _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(line)))
+        if (cut := line.find("metadata={")) >= 0:
+            cut = max(0, cut - len(", "))
+            line = without_tags(line[:cut]) + clean(line[cut:])
         lines.append(line)
         origin.append(number)
     return "\n".join(lines) + "\n", origin
+
+
+def _clean_metadata(text: str) -> str:
+    return _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
 
 
 TagPath = tuple[str, ...]

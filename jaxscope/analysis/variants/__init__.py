@@ -49,6 +49,7 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.FULL_SORT: forms.full_sort,
     FindingKind.ONE_HOT_MATMUL: forms.one_hot_matmul,
     FindingKind.EXPLICIT_INVERSE: forms.explicit_inverse,
+    FindingKind.MASKED_REDUCTION: "What stands for the padding decides on what the mask has to be.",
     FindingKind.SLOW_TRACING: "The time is in Python code, which moves to an earlier cell.",
     FindingKind.EAGER: "The loop body becomes a function: which one is a choice of design.",
     FindingKind.CALLBACK: "A callback has effects, which are not repeated.",

@@ -8,6 +8,7 @@ detail, never an exception that a user would see.
 # ruff: noqa: F401
 # pyright: reportUnusedImport=false
 
+from jaxscope.capture._jax.backward import own_lines_of_backward_rules
 from jaxscope.capture._jax.cache import CacheRequest, cache_request
 from jaxscope.capture._jax.call import (
     JaxCall,

@@ -20,6 +20,7 @@ from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, has_tags, tag
+from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import identity
@@ -27,7 +28,7 @@ from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.request import CachedProgram, CompileRequest, TracedProgram
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.capture.vmap import watching, without_arrays
+from jaxscope.capture.vmap import without_arrays
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
@@ -109,7 +110,7 @@ def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> Tr
     vmaps: list[_jax.VmapEntry] = []
     with program_of_cell(_identity(request, sources)), _own_work(request):
         began = time.perf_counter()
-        with watching(vmaps):
+        with observed_tracing(vmaps):
             traced = request.jitted.trace(*request.args, **request.kwargs)
         trace_s = time.perf_counter() - began
     earlier: tuple[_jax.VmapEntry, ...] = ()

@@ -21,6 +21,7 @@ from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
 from jaxscope.capture.program.passes import Dump, dump
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Stage, StageKind, Unavailable
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
@@ -77,7 +78,8 @@ class Handles:
             if self._released:
                 return Stage(kind, unavailable=Unavailable(RELEASED))
             try:
-                stage = self._make(kind)
+                with quiet_gc():  # a third of the time: nothing of it becomes garbage
+                    stage = self._make(kind)
             except Exception as error:
                 reason = f"this JAX gave no {kind.label} text ({type(error).__name__}: {error})"
                 stage = Stage(kind, unavailable=Unavailable(reason))

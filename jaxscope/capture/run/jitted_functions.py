@@ -23,6 +23,7 @@ from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_n
 from jaxscope.capture.forms.call import is_jitted, transforms_of
 from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
+from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.settings import Settings, SettingsError, TransformError
 from jaxscope.capture.program.compile import Captured
@@ -32,7 +33,6 @@ from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.transforms import parameters
-from jaxscope.capture.vmap import watching
 from jaxscope.model import CompileKind
 
 
@@ -140,7 +140,7 @@ class JittedFunctions:
             on_trace_start=self._on_trace,
             on_lowering_start=lambda name: self._on_lowering(sources),
         )
-        with hooks, watching(self.vmaps):
+        with hooks, observed_tracing(self.vmaps):
             yield
 
     # Hooks: called in the middle of JAX's work; their exceptions are caught by the listener.

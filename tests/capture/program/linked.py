@@ -15,12 +15,30 @@ from jaxscope.model import Source, SourceKind, StageKind
 from tests.analysis.links.linked_share import linked_share
 
 
+class _Written:
+    """A compiled program that writes a text of our own."""
+
+    def __init__(self, compiled: Any, text: str) -> None:
+        self._compiled, self._text = compiled, text
+
+    def as_text(self) -> str:
+        return self._text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+
 @dataclass
 class Linked:
     handles: Handles
     tagged: Tagged
     sources: SourceFiles
     compiled: Any
+
+    def with_text(self, text: str) -> Handles:
+        """The same program, as if XLA had written this text of it."""
+        given, compiled = self.handles, _Written(self.compiled, text)
+        return Handles(given.traced, given.lowered, compiled, self.tagged, self.sources)
 
     @property
     def share(self) -> tuple[int, int, int]:

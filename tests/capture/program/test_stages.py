@@ -323,29 +323,10 @@ def test_a_warm_persistent_cache_never_gives_a_wrong_exact_link(tmp_path, before
         assert ("has no tags" in doubt) == (links == "untagged")
 
 
-class Written:
-    """A compiled program that writes a text of our own."""
-
-    def __init__(self, compiled, text):
-        self._compiled, self._text = compiled, text
-
-    def as_text(self):
-        return self._text
-
-    def __getattr__(self, name):
-        return getattr(self._compiled, name)
-
-
 def test_a_text_without_metadata_has_no_links_and_says_so():
     linked = link(dynamic_while()[0], dynamic_while()[1])
     text = re.sub(r", metadata=\{[^}]*\}", "", linked.compiled.as_text())
-    handles = Handles(
-        linked.handles.traced,
-        linked.handles.lowered,
-        Written(linked.compiled, text),
-        linked.tagged,
-        linked.sources,
-    )
+    handles = linked.with_text(text)
     assert handles.doubt() == "the lines of the compiled program are not linked: it has no tags"
     assert handles.text(StageKind.OPTIMIZED_HLO).anchors == ()
 
@@ -353,13 +334,7 @@ def test_a_text_without_metadata_has_no_links_and_says_so():
 def test_a_text_that_is_too_long_is_shown_and_not_read():
     linked = link(dynamic_while()[0], dynamic_while()[1])
     text = linked.compiled.as_text() + "// nothing\n" * 200_000
-    handles = Handles(
-        linked.handles.traced,
-        linked.handles.lowered,
-        Written(linked.compiled, text),
-        linked.tagged,
-        linked.sources,
-    )
+    handles = linked.with_text(text)
     assert re.fullmatch(
         r"the lines of the compiled program are not linked: it has 200,\d+ lines, and up to "
         r"200,000 are read",

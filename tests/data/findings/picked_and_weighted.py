@@ -1,0 +1,9 @@
+# The rank of a picked element counts.
+# silent: masked_reduction
+
+# %% setup
+import jax.numpy as jnp
+x = jnp.linspace(-1.0, 1.0, 4096)
+
+# %% cell
+y = jnp.sum(x[jnp.nonzero(x > 0, size=4096, fill_value=0)[0]] * jnp.arange(4096))
