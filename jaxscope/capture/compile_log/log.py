@@ -108,8 +108,9 @@ def _as_used(listener: Listener, raw: RawCompile) -> Compile:
         return compile
     if (own := cell(raw.number)) is None or cell(before.number) in (None, own):
         return compile
-    causes = [replace(c, fix="") if c.kind in OTHER_DATA else c for c in compile.causes]
-    return replace(compile, causes=tuple(causes))
+    if not all(cause.kind in OTHER_DATA for cause in compile.causes):
+        return compile
+    return replace(compile, causes=tuple([replace(cause, fix="") for cause in compile.causes]))
 
 
 def build_event(listener: Listener, raw: RawCompile) -> CompileEvent:
