@@ -24,9 +24,10 @@ _EVERY_S = 0.2
 
 
 class _Line:
-    """A line that is drawn again in place."""
+    """A line that is drawn again in place. The next display of the cell takes its place."""
 
     def __init__(self, shell: Any) -> None:
+        self._shell = shell
         self._in_kernel = getattr(shell, "kernel", None) is not None
         self._display: Any = None
         self._drawn = False
@@ -51,6 +52,29 @@ class _Line:
     def clear(self) -> None:
         if self._drawn:
             self.draw("")
+        if self._display is not None:
+            _give_place(self._shell, self._display.display_id)
+
+
+def _give_place(shell: Any, display_id: str) -> None:
+    """Let the next display of this cell replace one: a cleared line would stay an empty output."""
+    publisher, unused = shell.display_pub, [True]
+
+    def replacing(message: dict[str, Any]) -> dict[str, Any]:
+        content = message.get("content", {})
+        if unused and message.get("msg_type") == "display_data" and not content.get("transient"):
+            unused.clear()
+            message["msg_type"] = message["header"]["msg_type"] = "update_display_data"
+            content["transient"] = {"display_id": display_id}
+        return message
+
+    def end(*_: Any) -> None:
+        publisher.unregister_hook(replacing)
+        shell.events.unregister("post_run_cell", end)
+
+    if hasattr(publisher, "register_hook"):  # ipykernel's
+        publisher.register_hook(replacing)
+        shell.events.register("post_run_cell", end)
 
 
 class Status:

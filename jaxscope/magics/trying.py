@@ -61,6 +61,14 @@ _FLAGS_EXAMPLES = """
 _NO_REPORT = "There is no report yet: run a %%jaxjit cell or %jaxjit f(x) first."
 
 
+def _parsed(line: str, parser: Parser) -> tuple[Namespace, str]:
+    """The options of a line, and the rest of it."""
+    tokens, rest = transforms.split(line, parser)
+    given = parser.parse_args(tokens)
+    transforms.check_name(given.report, "trials")
+    return given, rest
+
+
 @magics_class
 class Trying(Family):
     """Trials of fixes and options."""
@@ -74,9 +82,7 @@ class Trying(Family):
     @documented(_TRY, _TRY_EXAMPLES)
     def jaxtry(self, line: str) -> None:
         __tracebackhide__ = True
-        tokens, rest = transforms.split(line, _TRY)
-        given = _TRY.parse_args(tokens)
-        transforms.check_name(given.report, "trials")
+        given, rest = _parsed(line, _TRY)
         words = rest.replace(",", " ").split()
         if wrong := [word for word in words if not word.isdecimal()]:
             raise usage_error(f"%jaxtry takes numbers of findings, and {wrong[0]!r} is not one.")
@@ -102,9 +108,7 @@ class Trying(Family):
     @documented(_FLAGS, _FLAGS_EXAMPLES)
     def jaxflags(self, line: str) -> None:
         __tracebackhide__ = True
-        tokens, call = transforms.split(line, _FLAGS)
-        given = _FLAGS.parse_args(tokens)
-        transforms.check_name(given.report, "trials")
+        given, call = _parsed(line, _FLAGS)
         require_jax("jaxflags")
         from jaxscope.bench.variants.flags import sweep
         from jaxscope.capture.options.settings import Settings

@@ -15,13 +15,13 @@ from jaxscope.results.base import needed
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from jaxscope.results.report import Report
+    from jaxscope.results.profile import ProfileRecord
 
 Plot = Literal["stack", "roofline", "memory", "timeline"]
 PLOTS: tuple[str, ...] = get_args(Plot)
 
 
-def figure(report: Report, kind: Plot, trace: Callable[[], bytes]) -> go.Figure:
+def figure(report: ProfileRecord, kind: Plot, trace: Callable[[], bytes]) -> go.Figure:
     """The figure of a kind; `trace` gives the profiler's last session. Raises as `Report.plot`."""
     from jaxscope.analysis.profile.stacks import stack
     from jaxscope.view.base import interactive

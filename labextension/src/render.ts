@@ -132,6 +132,7 @@ class Report implements Rendered {
     this.views = parts.map(({ view }) => view);
     const top = head(diff.first, 0);
     this.addTheme(top);
+    this.addRoom(top);
     const list = tablist(uid(), "Parts of the comparison", parts);
     this.root.replaceChildren(top, list.bar, list.main);
     list.open(0);
@@ -141,10 +142,11 @@ class Report implements Rendered {
     return this.root.classList.contains("jxs-compact");
   }
 
-  /** In a notebook: full height and more panes, or a panel of its own. */
+  /** In a notebook: full height, with more panes of code, or a panel of its own. */
   private addRoom(top: HTMLElement): void {
     if (this.root.classList.contains("jxs-fills")) return;
-    const expand = button("expand", "Expand: full height and more panes", () => {
+    const more = this.code ? " and more panes" : "";
+    const expand = button("expand", `Expand: full height${more}`, () => {
       this.setCompact(!this.isCompact);
     });
     this.expander = expand;

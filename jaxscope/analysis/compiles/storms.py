@@ -147,8 +147,9 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         path, found = series
         causes = [cause for compile in same for cause in compile.causes if cause.path == path]
         static = {cause.kind for cause in causes} == {CauseKind.STATIC_VALUE}
-        if static and not found.regular:  # such as the requested shape: no array to pad
-            return found.text + others, _JIT_IT
+        if not found.regular and (static or len(counts) > 1):
+            # Requested shapes, or the leaves of a tree: there is no array to pad.
+            return f"`{name}` {most} times{others}" if not static else found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
     pattern, fix = _PATTERNS.get(_main_kind(same), (f"`{{0}}` {most} times", ""))
     return pattern.format(name), fix or _last(same, "fix") or _JIT_IT

@@ -18,7 +18,7 @@ from typing import Any
 
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
-from jaxscope.capture._jax.options import is_own
+from jaxscope.capture._jax.options import is_own, traced_from_own
 from jaxscope.model.compiles import CompileKind
 
 Keys = tuple[tuple[int, int], ...]
@@ -187,11 +187,12 @@ def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None
     name = known.name or (str(values.get("name", "")) if known.fun is None else "")
     if known.fun is None and not name:  # nothing tells it from the next unknown function
         return JaxCall(CompileKind.TRANSFORMED, keys=keys, complete=False)
+    internal = known.is_eager or (known.fun is None and traced_from_own(values.get("jaxpr")))
     # The arguments as XLA gets them: those of the call itself are tracers of the transform.
     args = tuple(values.get("args", ()))
     return replace(
         known,
-        kind=CompileKind.EAGER if known.is_eager else CompileKind.TRANSFORMED,
+        kind=CompileKind.EAGER if internal else CompileKind.TRANSFORMED,
         name=name,
         args=args,
         kwargs={},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def by_size(record: ComparisonRecord, folds: bool = False) -> Table:
         size: [sweep.find(record, one.label, size, one.device) for one in contenders]
         for size in record.sizes
     }
-    made = [(names.size(size), *(_brief(record, row) for row in rows)) for size, rows in at.items()]
+    made = [(_unbroken(size), *(_brief(record, row) for row in rows)) for size, rows in at.items()]
     right = tuple(range(1, len(heads)))
     details = tuple(_details(record, rows, right) for rows in at.values()) if folds else ()
     return Table(heads, tuple(made), right=right, css="answer", folds=details)
@@ -253,6 +254,11 @@ def _codes(record: ComparisonRecord, row: ComparisonRow) -> str:
     if not row.measured:
         return names.failure(row)
     return " ".join(dict.fromkeys(warning.code for warning in row.warnings))
+
+
+def _unbroken(size: sweep.Size) -> str:
+    """The size, whose numbers are not wrapped."""
+    return re.sub(r"(?<=\d) (?=\d)", "\xa0", names.size(size))
 
 
 def _size_column(name: str) -> RowColumn:

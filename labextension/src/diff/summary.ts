@@ -6,7 +6,7 @@ import { sectionNode } from "../views/tab";
 import type { View } from "../views/view";
 
 export function summaryView(diff: DiffDataJson): View {
-  const node = element("div", "jxs-tab jxs-prose");
+  const node = element("div", "jxs-tab jxs-prose jxs-summary");
   for (const note of diff.notes) node.append(element("p", "muted", note));
   for (const section of diff.tabs.flatMap((tab) => tab.sections)) {
     node.append(sectionNode(section, () => undefined));

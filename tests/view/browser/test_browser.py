@@ -79,7 +79,9 @@ CONTRAST = """() => {
     const node = walker.currentNode.parentElement;
     const text = walker.currentNode.textContent.trim();
     if (!text || !node.checkVisibility() || ["SCRIPT", "STYLE"].includes(node.tagName)) continue;
-    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
+    const color = rgba(getComputedStyle(node).color);
+    if (!color[3]) continue; // a name for screen readers, as on the triangle of a fold
+    const [a, b] = [light(color), light(ground(node))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     const name = node.className || node.tagName;
     if (ratio < 4.5) bad.push(`${ratio.toFixed(2)} ${name}: ${text.slice(0, 30)}`);

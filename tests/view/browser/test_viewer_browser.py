@@ -567,6 +567,24 @@ def test_programs_can_be_chosen(viewer: Viewer) -> None:
     expect(page.get_by_role("tabpanel")).to_contain_text("The program was not run")
 
 
+def test_thirty_programs_are_one_list_and_the_head_stays_low(viewer: Viewer) -> None:
+    record = load()
+    (program,) = record.programs
+    many = [dataclasses.replace(program, name=f"layer_{n}") for n in range(30)]
+    page = viewer.page(dataclasses.replace(record, programs=tuple(many)), width=1400)
+    chooser = page.get_by_label("Program")
+    expect(chooser.locator("option")).to_have_count(30)
+    chooser.select_option("jit(layer_29)")
+    expect(row(page, "optimized_hlo", opening(record))).to_be_visible()
+    click_at(row(page, "source", 7))
+    expect(pane(page, "optimized_hlo").locator(".jxs-hot").first).to_be_in_viewport()
+    code = pane(page, "source").locator(".cm-content").bounding_box()
+    assert code is not None
+    assert code["y"] <= 100
+    page.get_by_role("tab", name="Details").click()
+    expect(page.get_by_role("tabpanel").get_by_role("heading").first).to_contain_text("layer_29")
+
+
 def test_100_000_lines_open_and_scroll(viewer: Viewer) -> None:
     text = "\n".join(f"  %add.{i} = f32[8]{{0}} add(%p.{i}, %p.{i})" for i in range(100_000))
     anchors = tuple(m.Anchor(n, (n % 53,)) for n in range(1, 100_001))
