@@ -22,9 +22,9 @@ from jaxscope.analysis.hlo.shape import Shape, parse_shape
 #   ROOT %add.1 = (f32[4,8]{1,0}, s32[]) add(
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([a-z][\w\-]*)\(")
 # ENTRY %main.7 (w.1: f32[16,16]) -> f32[16] {
-_COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$")
+COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$")
 # HloModule jit_f, is_scheduled=true, ...
-_MODULE = re.compile(r"HloModule ([^\s,]+)(.*)")
+MODULE = re.compile(r"HloModule ([^\s,]+)(.*)")
 # , metadata={op_name="jit(f)/add" stack_frame_id=23}
 _METADATA = re.compile(r'metadata=\{((?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+)\}')
 _OP_NAME = re.compile(r'(?:^|\s)op_name="((?:[^"\\]++|\\.)*+)"')
@@ -65,7 +65,7 @@ def parse_module(text: str) -> HloModule:
             if line.startswith("}"):
                 raw.append((opened[0], tuple(instructions), opened[1], number, opened[2]))
                 opened, instructions = None, []
-            elif (instruction := _read_instruction(line, number, opened[0], parse)) is not None:
+            elif (instruction := read_instruction(line, number, opened[0], parse)) is not None:
                 instructions.append(instruction)
             elif line.strip() and not line.lstrip().startswith("//"):
                 unread.append(number)
@@ -75,9 +75,9 @@ def parse_module(text: str) -> HloModule:
             table.append(line)
         elif line.rstrip() in TABLE_NAMES:
             table = tables.setdefault(line.rstrip(), [])
-        elif (module := _MODULE.match(line)) is not None:
+        elif (module := MODULE.match(line)) is not None:
             name, heading = module[1], module[2]
-        elif (start := _COMPUTATION.match(line)) is not None:
+        elif (start := COMPUTATION.match(line)) is not None:
             opened = (start[2], number, bool(start[1]))
     computations = _computations(raw)
     if not computations:
@@ -110,7 +110,7 @@ def _computations(
     )
 
 
-def _read_instruction(
+def read_instruction(
     line: str, number: int, computation: str, parse: Callable[[str], Shape]
 ) -> Instruction | None:
     match = _INSTRUCTION.match(line)
