@@ -79,7 +79,7 @@ def snapshots(
     found = sorted((int(m[1]), m[2], m[3], m[0]) for name in names if (m := _FILE.match(name)))
     if not first or not found:
         raise ValueError("XLA wrote no program of its passes")
-    if not last or not _computes_the_same(read(last), compiled):
+    if not last or not computes_the_same(read(last), compiled):
         raise ValueError("XLA made a different program of it this time")
     lines = _lines(read(first))
     known, passes, packer = frozenset(lines), list[CompilerPass](), _Packer()
@@ -125,7 +125,8 @@ class _Packer:
         self.packed.append(packed if self._total <= MOST_BYTES else (b"", b""))
 
 
-def _computes_the_same(dumped: str, compiled: str) -> bool:
+def computes_the_same(dumped: str, compiled: str) -> bool:
+    """Whether a dump is the program that runs."""
     first, second = without_tables(dumped).split("\n"), without_tables(compiled).split("\n")
     if len(first) != len(second):
         return computed(dumped) == computed(compiled)
