@@ -50,6 +50,7 @@ ACCURACY = (
     "link_sweep",
     "whole_programs",
     "slow_compiles",
+    "fusion_remarks",
     "lost_time",
     "profile_accuracy",
     "peak_verdicts",

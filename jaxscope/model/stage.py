@@ -38,6 +38,8 @@ class StageKind(StrEnum):
     """HLO as XLA received it, before any pass."""
     PASSES = "passes", "pass log"
     """The passes of XLA that changed the program, and the instructions that each changed."""
+    REMARKS = "remarks", "fusion remarks"
+    """Values that XLA did not fuse into their consumers, with its reasons."""
     OPTIMIZED_HLO = "optimized_hlo", "optimized HLO"
     THUNKS = "thunks", "thunks"
     """XLA's plan for the run: kernels, library calls, copies and loops in their order."""
@@ -55,7 +57,12 @@ class StageKind(StrEnum):
     @property
     def costs_compile(self) -> bool:
         """Whether fetching it compiles the program once more."""
-        return self in (StageKind.PASSES, StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
+        return self in (
+            StageKind.PASSES,
+            StageKind.REMARKS,
+            StageKind.LLVM,
+            StageKind.LLVM_OPTIMIZED,
+        )
 
 
 class Phase(StrEnum):

@@ -11,9 +11,11 @@ from jaxscope.results.live_record import LiveRecord
 if TYPE_CHECKING:
     from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.passes import Passes
+    from jaxscope.results.remarks import Remarks
 
 _NO_CLOCK = Unavailable("it was not requested; `--compile-time` or its option measures it")
 _NO_PASSES = Unavailable("passes are not saved with a report; run it again")
+_NO_REMARKS = Unavailable("fusion remarks are of a program that is alive; run it again")
 _NO_KERNELS = Unavailable("kernels are not saved with a report; run it again")
 
 
@@ -49,6 +51,24 @@ class CompilerRecord(LiveRecord):
             return found
         first = [self.record.compiles[i].compile_s for i in about.compiles]
         return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
+
+    def remarks(self, program: int = 0) -> Remarks | Unavailable:
+        """The values that XLA did not fuse into their consumers, with its reasons, by line.
+
+        The first call compiles the program once more, with the log of XLA's fusion pass.
+        """
+        from jaxscope.capture.program.stages import Handles
+        from jaxscope.results.remarks import Remarks
+
+        source = self._texts[program] if self.programs else None
+        if not isinstance(source, Handles):
+            return self._no_program() if not self.programs else _NO_REMARKS
+        found, about = source.remarks(), self.programs[program]
+        if isinstance(found, Unavailable):
+            return found
+        cost = about.cost
+        bytes_accessed = None if isinstance(cost, Unavailable) else cost.bytes_accessed
+        return Remarks(about.title, found.remarks, found.seconds, bytes_accessed)
 
     def kernels(self, program: int = 0) -> tuple[MachineKernel, ...] | Unavailable:
         """The kernels of the machine code: instructions, lines, bytes, vector width, spills.

@@ -62,3 +62,20 @@ test("braces that close nothing, or never close, make no fold", () => {
   expect(places("}\n}\n{\na {\n", "hlo")).toEqual([]);
   expect(places("", "python")).toEqual([]);
 });
+
+test("each pass of the pass log folds, and each of its changes", () => {
+  const log = [
+    "1 · algsimp · +1",
+    "  rewritten",
+    "    - %a = add()",
+    "    + %b = add()",
+    "",
+    "2 · cse · −1",
+  ];
+  expect(places([...log, "  merged", "    - %c = add()"].join("\n"), "hlo")).toEqual([
+    [1, 4],
+    [2, 4],
+    [6, 8],
+    [7, 8],
+  ]);
+});

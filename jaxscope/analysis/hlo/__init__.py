@@ -19,10 +19,11 @@ from jaxscope.analysis.hlo.loops import trip_count
 from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction, too_long, users
 from jaxscope.analysis.hlo.parser import HloTextError, parse_module
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
+from jaxscope.analysis.hlo.similar import SimilarModules
 
 __all__ = [
     "Computation", "Executions", "HloFrame", "HloModule", "HloTextError", "Instruction",
-    "Shape", "StackFrames", "callers_first", "calls", "executed_times", "inlined",
+    "Shape", "SimilarModules", "StackFrames", "callers_first", "calls", "executed_times", "inlined",
     "numbers",
     "parse_module", "parse_shape", "real_instructions", "too_long", "trip_count", "users",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from jaxscope.analysis.hlo.attributes import parse_attributes, unescape
@@ -138,6 +138,11 @@ class HloModule:
 
     def instruction(self, name: str) -> Instruction | None:
         return self._instructions.get(name)
+
+    @property
+    def by_name(self) -> Mapping[str, Instruction]:
+        """Every instruction by its name, in the order of the text."""
+        return self._instructions
 
     def at_line(self, line: int) -> Instruction | None:
         """The instruction on that line of the text."""

@@ -22,9 +22,9 @@ from jaxscope.analysis.hlo.shape import Shape, parse_shape
 #   ROOT %add.1 = (f32[4,8]{1,0}, s32[]) add(
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([a-z][\w\-]*)\(")
 # ENTRY %main.7 (w.1: f32[16,16]) -> f32[16] {
-_COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$")
+COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$")
 # HloModule jit_f, is_scheduled=true, ...
-_MODULE = re.compile(r"HloModule ([^\s,]+)(.*)")
+MODULE = re.compile(r"HloModule ([^\s,]+)(.*)")
 # , metadata={op_name="jit(f)/add" stack_frame_id=23}
 _METADATA = re.compile(r'metadata=\{((?:[^{}"]++|"(?:[^"\\]++|\\.)*+")*+)\}')
 _OP_NAME = re.compile(r'(?:^|\s)op_name="((?:[^"\\]++|\\.)*+)"')
@@ -60,14 +60,14 @@ def parse_module(text: str) -> HloModule:
     raw: list[tuple[str, tuple[Instruction, ...], int, int, bool]] = []
     unread: list[int] = []
     # Equal texts are parsed once.
-    parse, read = functools.cache(parse_shape), functools.cache(_read_attributes)
+    parse, read = functools.cache(parse_shape), functools.cache(read_attributes)
     for number, line in enumerate(text.split("\n"), 1):
         if opened is not None:
             if line.startswith("}"):
                 raw.append((opened[0], tuple(instructions), opened[1], number, opened[2]))
                 opened, instructions = None, []
             elif (
-                instruction := _read_instruction(line, number, opened[0], parse, read)
+                instruction := read_instruction(line, number, opened[0], parse, read)
             ) is not None:
                 instructions.append(instruction)
             elif line.strip() and not line.lstrip().startswith("//"):
@@ -78,9 +78,9 @@ def parse_module(text: str) -> HloModule:
             table.append(line)
         elif line.rstrip() in TABLE_NAMES:
             table = tables.setdefault(line.rstrip(), [])
-        elif (module := _MODULE.match(line)) is not None:
+        elif (module := MODULE.match(line)) is not None:
             name, heading = module[1], module[2]
-        elif (start := _COMPUTATION.match(line)) is not None:
+        elif (start := COMPUTATION.match(line)) is not None:
             opened = (start[2], number, bool(start[1]))
     computations = _computations(raw)
     if not computations:
@@ -113,7 +113,7 @@ def _computations(
     )
 
 
-def _read_instruction(
+def read_instruction(
     line: str,
     number: int,
     computation: str,
@@ -159,7 +159,7 @@ def _read_operands(arguments: str) -> tuple[str, ...]:
     return tuple(piece.split()[-1] for piece in pieces if piece.strip())
 
 
-def _read_attributes(text: str) -> tuple[str, int | None, tuple[str, ...]]:
+def read_attributes(text: str) -> tuple[str, int | None, tuple[str, ...]]:
     """The op_name, the stack frame and the called computations."""
     if not text:
         return "", None, ()

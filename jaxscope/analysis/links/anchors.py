@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import HloModule, Instruction, callers_first, inlined
+from jaxscope.analysis.hlo import Computation, HloModule, Instruction, callers_first, inlined
 from jaxscope.analysis.links.attribution import (
     MADE_OF,
     MOVING,
@@ -86,11 +87,21 @@ def hlo_anchors(
     return _HloAnchors(module, locator, received).collect(shown, settled or {})
 
 
-def tagged_equations(module: HloModule, locator: Locator) -> dict[str, tuple[int, ...]]:
-    """By instruction: the equations of its tags; without tags in the text, those that fit it."""
-    found = _HloAnchors(module, locator, lambda: None)
-    found.locate()
-    return found.equations()
+class TagReader:
+    """Reads the tags of modules that have most computations in common, each of these once."""
+
+    def __init__(self, locator: Locator) -> None:
+        self._locator = locator
+        self._known: dict[str, _Located] = {}
+
+    def equations(self, module: HloModule) -> dict[str, tuple[int, ...]]:
+        """By instruction: the equations of its tags; without tags in the text, those that fit.
+
+        The frames of a computation that was read before are those of that time.
+        """
+        found = _HloAnchors(module, self._locator, lambda: None, self._known)
+        found.locate()
+        return found.equations()
 
 
 def may_be_lent(instruction: Instruction, equations: Iterable[int], locator: Locator) -> bool:
@@ -103,13 +114,33 @@ def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(i for path in around for i in paths.equations(path)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """The equations of the instructions of one computation, by their names."""
+
+    computation: Computation
+    around: tuple[TagPath, ...]
+    """Those of its callers."""
+    is_function: bool
+    exact: Mapping[str, tuple[int, ...]]
+    guessed: Mapping[str, tuple[tuple[int, ...], str]]
+    calls: tuple[tuple[Instruction, tuple[TagPath, ...]], ...]
+    """Instructions that call computations, and their own paths."""
+
+
 class _HloAnchors:
     def __init__(
-        self, module: HloModule, locator: Locator, received: Callable[[], HloModule | None]
+        self,
+        module: HloModule,
+        locator: Locator,
+        received: Callable[[], HloModule | None],
+        known: dict[str, _Located] | None = None,
     ) -> None:
+        """`known` has the computations of earlier modules, and is updated."""
         self._module = module
         self._locator = locator
         self._received = received
+        self._known: dict[str, _Located] = {} if known is None else known
         self._exact: dict[str, tuple[int, ...]] = {}
         self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
         self._among: dict[str, tuple[int, ...]] = {}
@@ -147,10 +178,9 @@ class _HloAnchors:
         reached = callers_first(self._module)
         names = {computation.name for computation in reached}
         reached += [c for c in self._module.computations if c.name not in names]
-        found = [instruction for computation in reached for instruction in computation.instructions]
-        for instruction in found:
-            self._locate(instruction)
-        return found
+        for computation in reached:
+            self._locate(computation)
+        return [instruction for computation in reached for instruction in computation.instructions]
 
     def tagged(self) -> dict[str, tuple[int, ...]]:
         """The equations of the instructions that have tags, without what is applied to elements."""
@@ -165,27 +195,47 @@ class _HloAnchors:
         """The equations of all located instructions; guesses only where nothing is exact."""
         return self._exact or {name: guess[0] for name, guess in self._guessed.items()}
 
-    def _locate(self, instruction: Instruction) -> None:
-        around = self._contexts.get(instruction.computation, {})
-        match = self._locator.match(instruction.op_name, around)
-        equations = match.equations
-        callers = self._callers.get(instruction.computation, ())
-        # The computation around it is a function, and so the work of its callers.
-        is_called = bool(callers) and all(caller.opcode == "call" for caller in callers)
-        if not equations and is_called and instruction.opcode not in _PLAIN:
-            equations = _of_paths(self._locator.paths, around)
-        if equations:
-            self._exact[instruction.name] = equations
-        else:
-            name = instruction.op_name
-            frames = () if not name else self._module.frames(instruction)
-            guess = self._locator.guess(name, frames)
-            if guess[0] and instruction.opcode not in _PLAIN:
-                self._guessed[instruction.name] = guess
-        for called in instruction.called:
-            context = self._contexts.setdefault(called, {})
-            context.update(dict.fromkeys(match.paths) if match.paths else around)
-            self._callers.setdefault(called, []).append(instruction)
+    def _locate(self, computation: Computation) -> None:
+        around = tuple(self._contexts.get(computation.name, ()))
+        callers = self._callers.get(computation.name, ())
+        is_function = bool(callers) and all(caller.opcode == "call" for caller in callers)
+        found = self._known.get(computation.name)
+        if (
+            found is None
+            or found.computation is not computation
+            or (found.around, found.is_function) != (around, is_function)
+        ):
+            found = self._located(computation, around, is_function)
+            self._known[computation.name] = found
+        self._exact.update(found.exact)
+        self._guessed.update(found.guessed)
+        for instruction, paths in found.calls:
+            for called in instruction.called:
+                context = self._contexts.setdefault(called, {})
+                context.update(dict.fromkeys(paths or around))
+                self._callers.setdefault(called, []).append(instruction)
+
+    def _located(
+        self, computation: Computation, around: tuple[TagPath, ...], is_function: bool
+    ) -> _Located:
+        exact: dict[str, tuple[int, ...]] = {}
+        guessed: dict[str, tuple[tuple[int, ...], str]] = {}
+        calls: list[tuple[Instruction, tuple[TagPath, ...]]] = []
+        for instruction in computation.instructions:
+            match = self._locator.match(instruction.op_name, around)
+            equations = match.equations
+            # The computation around it is a function, and so the work of its callers.
+            if not equations and is_function and instruction.opcode not in _PLAIN:
+                equations = _of_paths(self._locator.paths, around)
+            if equations:
+                exact[instruction.name] = equations
+            elif (name := instruction.op_name) and instruction.opcode not in _PLAIN:
+                guess = self._locator.guess(name, self._module.frames(instruction))
+                if guess[0]:
+                    guessed[instruction.name] = guess
+            if instruction.called:
+                calls.append((instruction, match.paths))
+        return _Located(computation, around, is_function, exact, guessed, tuple(calls))
 
     def _is_applied(self, instruction: Instruction) -> bool:
         """Whether it is in a computation that another applies to elements, such as a reducer."""

@@ -97,6 +97,7 @@ class Locator:
         self._why = why
         self._other = other
         self._trust_frames = trust_frames
+        self._matches: dict[tuple[str, tuple[TagPath, ...]], TagMatch] = {}
 
     def primitive(self, equation: int) -> str:
         return self._candidates.primitive(equation)
@@ -107,8 +108,15 @@ class Locator:
         XLA joins the names of merged operations by semicolons.
         """
         if ";" not in name:
-            tags = tags_of(name)
-            return self.paths.find(tags, callers) if tags else NO_MATCH
+            if "eqn_" not in name:
+                return NO_MATCH
+            around = tuple(callers)
+            found = self._matches.get((name, around))
+            if found is None:
+                tags = tags_of(name)
+                found = self.paths.find(tags, around) if tags else NO_MATCH
+                self._matches[name, around] = found
+            return found
         matches = [self.match(part, callers) for part in name.split(";")]
         return TagMatch(
             tuple(dict.fromkeys(i for match in matches for i in match.equations)),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.passes.rewrites import Difference
-from jaxscope.analysis.passes.snapshots import Snapshots, plain
+from jaxscope.analysis.passes.snapshots import Snapshots, named_lines, plain
 from jaxscope.analysis.passes.trail import Trail
 from jaxscope.analysis.passes.values import Values
 from jaxscope.model.compiler.passes import (
@@ -16,8 +15,6 @@ from jaxscope.model.compiler.passes import (
     PassChanges,
     PassEffect,
 )
-
-_NAME = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = .*$", re.MULTILINE)
 
 
 def follow_equations(
@@ -34,9 +31,9 @@ def follow_equations(
     for step in trail.steps:
         # The value of a merged one is an instruction of another line from here on.
         passed = _forward(step.difference, tracked[-1], merged=False)
-        unknown = passed - step.difference.kept - step.equations.keys()
-        exact = exact and not unknown
-        known = passed & (step.difference.kept | unknown)
+        new = passed & step.difference.fresh
+        exact = exact and new <= step.equations.keys()
+        known = passed - (new & step.equations.keys())
         tracked.append(known | mine(step.equations.items()))
     return _followed(snapshots, trail, tracked, subject, exact)
 
@@ -47,11 +44,10 @@ def follow_instruction(snapshots: Snapshots, trail: Trail, name: str) -> Followe
     The optimized program's one of that name, else that of the latest program that has one. Raises
     LookupError where none has.
     """
-    number = len(trail.steps)
-    while not re.search(rf"^\s+(?:ROOT )?%?{re.escape(name)} = ", snapshots.raw(number), re.M):
-        number -= 1
-        if number < 0:
-            raise LookupError(f"No pass has an instruction %{name}.")
+    texts = list(named_lines(snapshots))
+    number = max((n for n, lines in enumerate(texts) if name in lines), default=-1)
+    if number < 0:
+        raise LookupError(f"No pass has an instruction %{name}.")
     start = set(Values(parse_module(snapshots.raw(number))).inside(name))
     tracked = [start]
     for step in reversed(trail.steps[:number]):
@@ -63,7 +59,7 @@ def follow_instruction(snapshots: Snapshots, trail: Trail, name: str) -> Followe
 
 def _forward(changed: Difference, names: Collection[str], *, merged: bool = True) -> set[str]:
     """The instructions after a pass that these are, or that take their place."""
-    found = {name for name in names if name in changed.kept}
+    found = {name for name in names if name not in changed.lost}
     found |= {new for new, old in changed.moved.items() if not set(old).isdisjoint(names)}
     for rewrite in changed.rewrites:
         if not set(rewrite.removed).isdisjoint(names):
@@ -73,7 +69,7 @@ def _forward(changed: Difference, names: Collection[str], *, merged: bool = True
 
 def _backward(changed: Difference, names: Collection[str]) -> set[str]:
     """The instructions before a pass that these were, or whose place they take."""
-    found = {name for name in names if name in changed.kept}
+    found = {name for name in names if name not in changed.fresh}
     found |= {old for new in names for old in changed.moved.get(new, ())}
     for rewrite in changed.rewrites:
         if not set(rewrite.created).isdisjoint(names):
@@ -85,18 +81,21 @@ def _followed(
     snapshots: Snapshots, trail: Trail, tracked: list[set[str]], subject: str, exact: bool
 ) -> FollowedInstructions:
     steps: list[PassChanges] = []
-    for compiler_pass, step in zip(snapshots.passes, trail.steps, strict=True):
+    texts = named_lines(snapshots)
+    old = next(texts)
+    first = _lines(old, tracked[0])
+    for compiler_pass, step, new in zip(snapshots.passes, trail.steps, texts, strict=True):
         number = compiler_pass.number
-        made = changes_of(step.difference, tracked[number - 1], tracked[number])
-        if made:
-            old, new = _lines(snapshots, number - 1), _lines(snapshots, number)
-            changes = tuple([
-                InstructionChange(kind, old(before), new(after), into)
-                for kind, before, after, into in made
-            ])  # fmt: skip
+        changes = tuple([
+            InstructionChange(kind, _lines(old, before), _lines(new, after), into)
+            for kind, before, after, into in changes_of(
+                step.difference, tracked[number - 1], tracked[number]
+            )
+        ])  # fmt: skip
+        if changes:
             steps.append(PassChanges(compiler_pass, changes))
-    first, last = (_lines(snapshots, n)(tracked[n]) for n in (0, len(trail.steps)))
-    return FollowedInstructions(subject, first, tuple(steps), last, exact)
+        old = new
+    return FollowedInstructions(subject, first, tuple(steps), _lines(old, tracked[-1]), exact)
 
 
 Change = tuple[PassEffect, Collection[str], Collection[str], str]
@@ -112,14 +111,15 @@ def changes_of(changed: Difference, old: Collection[str], new: Collection[str]) 
         if not rewrite.created:
             kind = PassEffect.MERGED
         found.append((kind, rewrite.removed, rewrite.created or (rewrite.value,), ""))
-    moved: dict[str, tuple[set[str], set[str]]] = {}
+    moved: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, sources in changed.moved.items():
         mine = [one for one in sources if one in old]
         if name in new or mine:
-            before, after = moved.setdefault(changed.holders.get(name, ""), (set(), set()))
-            before |= set(mine or sources)
-            after.add(name)
-    found += [(PassEffect.MOVED, *sides, into) for into, sides in moved.items()]
+            before, after = moved.setdefault(changed.holders.get(name, ""), ({}, {}))
+            before |= dict.fromkeys(mine or sources)
+            after[name] = None
+    for into, (before, after) in moved.items():
+        found.append((PassEffect.MOVED, tuple(before), tuple(after), into))
     if gone := [name for name in changed.eliminated if name in old]:
         found.append((PassEffect.ELIMINATED, gone, (), ""))
     if made := [name for name in changed.created if name in new]:
@@ -127,19 +127,9 @@ def changes_of(changed: Difference, old: Collection[str], new: Collection[str]) 
     return found
 
 
-def lines_by_name(snapshots: Snapshots, number: int) -> dict[str, str]:
-    """By name: the line of each instruction in the text after that many passes."""
-    return {found[1]: found[0] for found in _NAME.finditer(snapshots.raw(number))}
-
-
-def _lines(snapshots: Snapshots, number: int) -> Callable[[Iterable[str]], tuple[str, ...]]:
-    """Gives the lines of instructions in the text after that many passes, in its order."""
-    lines = lines_by_name(snapshots, number)
-
-    def of(names: Iterable[str]) -> tuple[str, ...]:
-        wanted = set(names)
-        return tuple(
-            [plain(line).removeprefix("ROOT ") for name, line in lines.items() if name in wanted]
-        )
-
-    return of
+def _lines(text: Mapping[str, str], names: Collection[str]) -> tuple[str, ...]:
+    """The lines of these instructions, in the order of the text."""
+    wanted = frozenset(names)
+    return tuple([
+        plain(line).removeprefix("ROOT ") for name, line in text.items() if name in wanted
+    ])  # fmt: skip

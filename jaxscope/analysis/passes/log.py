@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.tags import without_tags
-from jaxscope.analysis.passes.follow import changes_of, lines_by_name
+from jaxscope.analysis.passes.follow import changes_of
 from jaxscope.analysis.passes.rewrites import Difference
-from jaxscope.analysis.passes.snapshots import Snapshots, plain
-from jaxscope.analysis.passes.trail import Trail
+from jaxscope.analysis.passes.snapshots import Snapshots, named_lines, plain
+from jaxscope.analysis.passes.trail import Trail, shared_values, without
 from jaxscope.model import Anchor
 from jaxscope.model.compiler.passes import CompilerPass, PassEffect
 
@@ -25,9 +25,9 @@ def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...
     lines: list[str] = []
     anchors: list[Anchor] = []
     known = dict(trail.first)
-    before = lines_by_name(snapshots, 0)
-    for one, step in zip(snapshots.passes, trail.steps, strict=True):
-        after = lines_by_name(snapshots, one.number)
+    texts = named_lines(snapshots)
+    before = next(texts)
+    for one, step, after in zip(snapshots.passes, trail.steps, texts, strict=True):
         later = _after(step.difference, known, step.equations)
         lines.append(f"{one.number} · {one.name} · {_figures(one)}")
         end = len(lines) + MOST_LINES
@@ -50,17 +50,12 @@ def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...
     return "\n".join(lines), tuple(anchors)
 
 
-def _after(changed: Difference, known: Equations, new: Equations) -> dict[str, tuple[int, ...]]:
+def _after(
+    changed: Difference, known: Equations, new: Mapping[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
     """The equations of the instructions after a pass."""
     # One that took the place of others is no longer of its own equation alone.
-    shared = {
-        rewrite.value
-        for rewrite in changed.rewrites
-        if not rewrite.created
-        and any(known.get(one) != known.get(rewrite.value) for one in rewrite.replaced)
-    }
-    kept = {n: e for n, e in known.items() if n in changed.kept and n not in shared}
-    return kept | dict(new)
+    return without(known, changed.lost | shared_values(changed, known)) | dict(new)
 
 
 def _figures(one: CompilerPass) -> str:

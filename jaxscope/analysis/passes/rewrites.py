@@ -41,8 +41,10 @@ class Difference:
     """New instructions that are not known to replace anything."""
     holders: Mapping[str, str]
     """New instruction → the fusion or call that it is in."""
-    kept: frozenset[str]
-    """Instructions that the pass kept, though it may have given them other operands."""
+    lost: frozenset[str]
+    """Instructions before the pass that it did not keep. It may give kept ones other operands."""
+    fresh: frozenset[str]
+    """Instructions after the pass that it did not keep. XLA may use a name again."""
     literals: frozenset[str] = frozenset()
     """New constants: they belong to what reads them."""
 
@@ -55,25 +57,34 @@ def difference(before: Values, after: Values) -> Difference:
 class _Comparison:
     def __init__(self, before: Values, after: Values) -> None:
         self.before, self.after = before, after
-        self.kept: set[str] = set()
-        equal: list[Instruction] = []
+        old, new = before.module.by_name, after.module.by_name
+        # Most are the same object: `SimilarModules`.
+        self.kept = {name for name, one in new.items() if old.get(name) is one}
+        equal = set(self.kept)
         self._steady: list[str] = []
         """Kept ones with the same attributes and different operands."""
-        for instruction in after.module.instructions():
-            old = before.module.instruction(instruction.name)
-            if old is None or old.opcode != instruction.opcode:
+        changed = [name for name in new if name not in equal]
+        for name in changed:
+            one, other = new[name], old.get(name)
+            if other is None or other.opcode != one.opcode:
                 continue
-            if _is_equal(old, instruction):
-                equal.append(instruction)
-            elif _is_same(old, instruction, before, after):
-                if before.operation(old) == after.operation(instruction):
-                    self._steady.append(instruction.name)
+            if _is_equal(other, one):
+                equal.add(name)
+            elif _is_same(other, one, before, after):
+                if before.operation(other) == after.operation(one):
+                    self._steady.append(name)
             else:
                 continue
-            self.kept.add(instruction.name)
-        self._steady += [i.name for i in equal if not self.kept.issuperset(i.operands)]
-        self._gone = _working(before.module, self.kept)
-        self._new = _working(after.module, self.kept)
+            self.kept.add(name)
+        self.lost = frozenset(old.keys() - self.kept)
+        self.fresh = frozenset(new.keys() - self.kept)
+        if self.fresh:
+            kept_apart = self.fresh.isdisjoint
+            self._steady += [n for n, i in new.items() if n in equal and not kept_apart(i.operands)]
+        self._gone = _working(before.module, self.lost)
+        self._new = _working(after.module, self.fresh)
+        self._old_order = {name: n for n, name in enumerate(self._gone)}
+        self._new_order = {name: n for n, name in enumerate(self._new)}
         self.moved: dict[str, tuple[str, ...]] = {}
         self._match_equal()
         self._left = {one for many in self.moved.values() for one in many}
@@ -85,9 +96,9 @@ class _Comparison:
         rewrites = tuple([
             Rewrite(
                 tuple(replaced),
-                _grown(replaced, self.before, self._gone, old_ends),
+                _grown(replaced, self.before, self._old_order, old_ends),
                 value,
-                _grown((value,), self.after, self._new, new_ends),
+                _grown((value,), self.after, self._new_order, new_ends),
             )
             for value, replaced in pairs.items()
         ])  # fmt: skip
@@ -105,7 +116,8 @@ class _Comparison:
             tuple([name for name in self._gone if name not in removed]),
             tuple([name for name in self._new if name not in created]),
             {name: holder for name, holder in holders.items() if holder},
-            frozenset(self.kept),
+            self.lost,
+            self.fresh,
             frozenset({name for name, new in self._new.items() if new.opcode == "constant"}),
         )
 
@@ -115,9 +127,9 @@ class _Comparison:
             return
         numbers = _Numbers(self.kept)
         by_number: dict[int, list[str]] = {}
-        opcodes = {instruction.opcode for instruction in self._new.values()} - HOLDING
-        for instruction in self.before.module.instructions():
-            if instruction.name not in self._gone and instruction.opcode in opcodes:
+        kinds = {(one.opcode, one.shape.dims) for one in self._new.values()}
+        for name, instruction in self.before.module.by_name.items():
+            if (instruction.opcode, instruction.shape.dims) in kinds and name not in self._gone:
                 number = numbers.know(instruction, self.before)
                 by_number.setdefault(number, []).append(instruction.name)
         for name in self._gone:
@@ -182,10 +194,13 @@ def _zipped(old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, s
 def _grown(
     start: Iterable[str],
     values: Values,
-    changed: Mapping[str, Instruction],
+    changed: Mapping[str, int],
     ends: Collection[str],
 ) -> tuple[str, ...]:
-    """Those of the start that changed, and what they read, as far as that changed with them."""
+    """Those of the start that changed, and what they read, as far as that changed with them.
+
+    `changed` numbers them in the order of the text.
+    """
     found: dict[str, None] = {}
     waiting = [one for one in start if one in changed]
     while waiting:
@@ -196,7 +211,7 @@ def _grown(
             for other in values.operands(name)
             if other in changed and other not in ends and other not in found
         ]
-    return tuple(sorted(found, key=lambda one: changed[one].line))
+    return tuple(sorted(found, key=changed.__getitem__))
 
 
 def _is_equal(old: Instruction, new: Instruction) -> bool:
@@ -216,10 +231,14 @@ def _is_same(old: Instruction, new: Instruction, before: Values, after: Values) 
     return bool(old.op_name) or before.operation(old) == after.operation(new)
 
 
-def _working(module: HloModule, kept: set[str]) -> dict[str, Instruction]:
-    """By name, the instructions that make values and were not kept."""
+def _working(module: HloModule, changed: Collection[str]) -> dict[str, Instruction]:
+    """By name, in the order of the text, the instructions of these that make values."""
+    if not changed:
+        return {}
     return {
-        i.name: i for i in module.instructions() if i.name not in kept and i.opcode not in HOLDING
+        name: one
+        for name, one in module.by_name.items()
+        if name in changed and one.opcode not in HOLDING
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo.frames import TABLE_NAMES
@@ -32,19 +34,32 @@ class Snapshots:
     """Files of the dump that hold a program: most are of passes that changed nothing."""
     seconds: float
     """Duration of the compilation that wrote them."""
-    packed: tuple[bytes, ...]
-    """Compressed, one more than the passes; empty where they would exceed `MOST_BYTES`."""
+    packed: tuple[tuple[bytes, bytes], ...]
+    """Compressed, one more than the passes: the lines that no text before has, and the numbers of
+    all lines in order. Most passes change few lines. Empty where they would exceed `MOST_BYTES`."""
+
+    def texts(self) -> Iterator[list[str]]:
+        """The lines of each text in order, with tags and without frame tables.
+
+        A line that several texts have is the same object. Raises LookupError for one that was not
+        kept.
+        """
+        known: list[str] = []
+        for number, (lines, order) in enumerate(self.packed):
+            if not order:
+                limit = MOST_BYTES // 1_000_000
+                why = f"The text after pass {number} was not kept: more than {limit} MB."
+                raise LookupError(why)
+            if lines:
+                known += zlib.decompress(lines).decode().split("\n")
+            yield [known[n] for n in array("I", zlib.decompress(order))]
 
     def raw(self, number: int) -> str:
         """The text after that many passes, with tags and without frame tables.
 
         Raises LookupError where it was not kept.
         """
-        packed = self.packed[number]
-        if not packed:
-            limit = MOST_BYTES // 1_000_000
-            raise LookupError(f"The text after pass {number} was not kept: more than {limit} MB.")
-        return zlib.decompress(packed).decode()
+        return "\n".join(next(itertools.islice(self.texts(), number, None)))
 
     def text(self, number: int) -> str:
         """The text after that many passes as it is shown."""
@@ -64,31 +79,73 @@ def snapshots(
     found = sorted((int(m[1]), m[2], m[3], m[0]) for name in names if (m := _FILE.match(name)))
     if not first or not found:
         raise ValueError("XLA wrote no program of its passes")
-    if not last or computed(read(last)) != computed(compiled):
+    if not last or not computes_the_same(read(last), compiled):
         raise ValueError("XLA made a different program of it this time")
-    text = without_tables(read(first))
-    packed, passes, known = [zlib.compress(text.encode(), 6)], list[CompilerPass](), _lines(text)
-    total = len(packed[0])
+    lines = _lines(read(first))
+    known, passes, packer = frozenset(lines), list[CompilerPass](), _Packer()
+    packer.add(lines)
     for _, pipeline, name, file in [*found, (0, "scheduling", _BETWEEN, last)]:
-        text = without_tables(read(file))
-        lines = _lines(text)
-        if lines == known:
+        lines = _lines(read(file))
+        these = frozenset(lines)
+        old, new = _by_name(known - these), _by_name(these - known)
+        if old == new:
             continue
         passes.append(
             CompilerPass(
                 len(passes) + 1,
                 pipeline,
                 _BETWEEN if name == "pipeline-start" else name,
-                added=len(lines.keys() - known.keys()),
-                removed=len(known.keys() - lines.keys()),
-                altered=sum(lines[one] != known[one] for one in lines.keys() & known.keys()),
+                added=len(new.keys() - old.keys()),
+                removed=len(old.keys() - new.keys()),
+                altered=sum(new[one] != old[one] for one in new.keys() & old.keys()),
             )
         )
-        small = zlib.compress(text.encode(), 6)
-        total += len(small)
-        packed.append(small if total <= MOST_BYTES else b"")
-        known = lines
-    return Snapshots(tuple(passes), len(found), seconds, tuple(packed))
+        packer.add(lines)
+        known = these
+    return Snapshots(tuple(passes), len(found), seconds, tuple(packer.packed))
+
+
+class _Packer:
+    """Compresses texts, each line once."""
+
+    def __init__(self) -> None:
+        self.packed: list[tuple[bytes, bytes]] = []
+        self._numbers: dict[str, int] = {}
+        self._total = 0
+
+    def add(self, lines: Sequence[str]) -> None:
+        numbers, before = self._numbers, len(self._numbers)
+        order = array("I", [numbers.setdefault(line, len(numbers)) for line in lines])
+        new = "\n".join(itertools.islice(numbers, before, None))
+        packed = (
+            zlib.compress(new.encode(), 6) if len(numbers) > before else b"",
+            zlib.compress(order.tobytes(), 6),
+        )
+        self._total += sum(map(len, packed))
+        self.packed.append(packed if self._total <= MOST_BYTES else (b"", b""))
+
+
+def computes_the_same(dumped: str, compiled: str) -> bool:
+    """Whether a dump is the program that runs."""
+    first, second = without_tables(dumped).split("\n"), without_tables(compiled).split("\n")
+    if len(first) != len(second):
+        return computed(dumped) == computed(compiled)
+    pairs = zip(first, second, strict=True)
+    return all(one == other or computed(one) == computed(other) for one, other in pairs)
+
+
+def named_lines(snapshots: Snapshots) -> Iterator[dict[str, str]]:
+    """Name → line of the instructions of each text, in order.
+
+    Raises LookupError where a text was not kept.
+    """
+    names: dict[str, str] = {}
+    for text in snapshots.texts():
+        for line in text:
+            if line not in names:
+                match = _NAME.match(line)
+                names[line] = match[1] if match else ""
+        yield {name: line for line in text if (name := names[line])}
 
 
 def computed(text: str) -> str:
@@ -111,10 +168,14 @@ def plain(line: str) -> str:
     return _METADATA.sub("", line).partition(", backend_config=")[0].strip()
 
 
-def _lines(text: str) -> dict[str, str]:
+def _lines(text: str) -> list[str]:
+    return without_tables(text).split("\n")
+
+
+def _by_name(lines: Iterable[str]) -> dict[str, str]:
     """By name, the instructions without metadata; under an empty name, the heading."""
     found: dict[str, str] = {}
-    for line in text.split("\n"):
+    for line in lines:
         if match := _NAME.match(line):
             found[match[1]] = plain(line)
         elif line.startswith("HloModule"):

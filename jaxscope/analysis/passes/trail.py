@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import HloModule, Instruction, parse_module
-from jaxscope.analysis.links.anchors import APPLYING, may_be_lent, tagged_equations
+from jaxscope.analysis.hlo import HloModule, Instruction, SimilarModules
+from jaxscope.analysis.links.anchors import APPLYING, TagReader, may_be_lent
 from jaxscope.analysis.links.attribution import MADE_OF, MOVING, Equations
 from jaxscope.analysis.links.locator import Locator
 from jaxscope.analysis.passes.rewrites import Difference, Rewrite, difference
@@ -47,41 +47,50 @@ def trail(snapshots: Snapshots, locator: Locator) -> Trail:
 
     Raises LookupError where a text was not kept, and ValueError for one that is not HLO.
     """
-    before = Values(parse_module(snapshots.raw(0)))
-    first = known = _tagged(before.module, locator)
+    reader, tags = SimilarModules(), TagReader(locator)
+    texts = snapshots.texts()
+    before = Values(reader.parse(next(texts)))
+    first = known = _tagged(tags, before.module)
     own = first
     steps: list[TrailStep] = []
     settled: dict[str, tuple[int, ...]] = {}
-    for compiler_pass in snapshots.passes:
-        values = Values(parse_module(snapshots.raw(compiler_pass.number)))
+    for text in texts:
+        values = Values(reader.parse(text), before)
         changed, after = difference(before, values), values.module
-        own = _tagged(after, locator)
-        doubtful = {
+        own = _tagged(tags, after)
+        reliable = {
             name
-            for name, equations in own.items()
-            if (found := after.instruction(name)) is not None
-            and may_be_lent(found, equations, locator)
+            for name in own.keys() & changed.fresh
+            if not may_be_lent(after.by_name[name], own[name], locator)
         }
-        made = _Origins(before.module, after, changed, known).of_new(own.keys() - doubtful)
-        shared = {
-            rewrite.value
-            for rewrite in changed.rewrites
-            if not rewrite.created
-            and any(known.get(one) != known.get(rewrite.value) for one in rewrite.replaced)
-        }
-        kept = {n: e for n, e in settled.items() if n in changed.kept and n not in shared}
-        settled = kept | made
-        known = {
-            **{n: e for n, e in known.items() if n in changed.kept and n not in shared},
-            **own,
-            **settled,
-        }
-        fresh = (name for name in known if name not in changed.kept)
-        steps.append(TrailStep(changed, {name: known[name] for name in fresh}))
+        made = _Origins(before.module, after, changed, known).of_new(reliable)
+        old = changed.lost | shared_values(changed, known)
+        settled = without(settled, old) | made
+        known = without(known, old) | own | settled
+        new = {name: known[name] for name in changed.fresh if name in known}
+        steps.append(TrailStep(changed, new))
         before = values
     applied = _applied(before.module, known)
     settled |= {name: e for name, e in applied.items() if name not in own}
     return Trail(first, tuple(steps), settled)
+
+
+def shared_values(changed: Difference, known: Equations) -> set[str]:
+    """Kept instructions that took the place of ones of other equations."""
+    return {
+        rewrite.value
+        for rewrite in changed.rewrites
+        if not rewrite.created
+        and any(known.get(one) != known.get(rewrite.value) for one in rewrite.replaced)
+    }
+
+
+def without(known: Equations, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """All but those of these instructions."""
+    left = dict(known)
+    for name in names:
+        left.pop(name, None)
+    return left
 
 
 def _applied(module: HloModule, known: Equations) -> dict[str, tuple[int, ...]]:
@@ -101,10 +110,13 @@ def _applied(module: HloModule, known: Equations) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _tagged(module: HloModule, locator: Locator) -> dict[str, tuple[int, ...]]:
-    found = tagged_equations(module, locator)
-    inert = {i.name for i in module.instructions() if i.opcode in INERT}
-    return {name: equations for name, equations in found.items() if name not in inert}
+def _tagged(tags: TagReader, module: HloModule) -> dict[str, tuple[int, ...]]:
+    by_name = module.by_name
+    return {
+        name: equations
+        for name, equations in tags.equations(module).items()
+        if by_name[name].opcode not in INERT
+    }
 
 
 class _Origins:

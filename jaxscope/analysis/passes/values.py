@@ -20,14 +20,17 @@ _CALLED = re.compile(
 class Values:
     """The instructions of a module by name, and the instructions that make their operands."""
 
-    def __init__(self, module: HloModule) -> None:
+    def __init__(self, module: HloModule, other: Values | None = None) -> None:
+        """`other` is of a similar module: equal instructions are read once for both."""
         self.module = module
         self._callers: dict[str, list[Instruction]] = {}
-        for instruction in module.instructions():
+        for instruction in [i for i in module.by_name.values() if i.called]:
             for called in instruction.called:
                 self._callers.setdefault(called, []).append(instruction)
         self._operands: dict[str, tuple[str, ...]] = {}
-        self._operations: dict[str, tuple[str, ...]] = {}
+        self._operations: dict[tuple[str, ...], tuple[str, ...]] = (
+            {} if other is None else other._operations
+        )
 
     def operands(self, name: str) -> tuple[str, ...]:
         """The instructions that make its operands, in order."""
@@ -40,14 +43,15 @@ class Values:
 
     def operation(self, instruction: Instruction) -> tuple[str, ...]:
         """It without its operands: opcode, shape without layout, literal, attributes."""
-        found = self._operations.get(instruction.name)
+        literal = "" if instruction.operands else instruction.arguments
+        shape_text, attributes_text = instruction.shape.text, instruction.attributes_text
+        key = (instruction.opcode, shape_text, literal, attributes_text)
+        found = self._operations.get(key)
         if found is None:
             leaves = instruction.shape.leaves
             shape = " ".join([f"{leaf.dtype}{list(leaf.dims)}" for leaf in leaves])
-            literal = "" if instruction.operands else instruction.arguments
-            attributes = _CALLED.sub("", plain(instruction.attributes_text))
-            found = instruction.opcode, shape, literal, attributes
-            self._operations[instruction.name] = found
+            attributes = _CALLED.sub("", plain(attributes_text))
+            found = self._operations[key] = (instruction.opcode, shape, literal, attributes)
         return found
 
     def maker(self, name: str) -> str:

@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import jax
 
-from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
+from jaxscope.analysis.hlo import (
+    HloModule,
+    Instruction,
+    parse_module,
+    real_instructions,
+    too_long,
+)
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.passes.log import pass_log
+from jaxscope.analysis.passes.remarks import fusion_remarks, remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
-from jaxscope.capture.program.passes import Dump, dump
+from jaxscope.capture.program.passes import (
+    MOST_FUSION_INSTRUCTIONS,
+    Dump,
+    FusionDump,
+    dump,
+    fusion_dump,
+)
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Stage, StageKind, Unavailable
+from jaxscope.model.compiler.remarks import FusionRemark
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
 _NOT_COMPILED = "the program was not compiled"
+_TOO_MANY = "XLA's log of its fusions takes too long for {} instructions; it is read for up to {}"
 RELEASED = "the compiled program was released; re-run the cell"
+
+
+@dataclass(frozen=True, slots=True)
+class FusionRemarks:
+    """The values that XLA did not fuse, the largest first."""
+
+    remarks: tuple[FusionRemark, ...]
+    equations: Equations
+    """Of the instructions after the fusion pass, where their links are exact."""
+    seconds: float
+    """Duration of the compilation that it took."""
 
 
 class Handles:
@@ -61,6 +88,7 @@ class Handles:
         self._dump: Dump | None = None
         self._below: BelowHlo | Unavailable | None = None
         self._trail: Trail | None = None
+        self._remarks: FusionRemarks | None = None
         self._settled: Equations = {}
         self._released = False
         self._unlinked = ""
@@ -137,6 +165,41 @@ class Handles:
                     return found
                 self._dump = found
             return self._dump
+
+    def remarks(self) -> FusionRemarks | Unavailable:
+        """The values that XLA did not fuse; the first call compiles the program once more."""
+        with self._lock:
+            if self._remarks is None:
+                if self._released:
+                    return Unavailable(RELEASED)
+                if self.lowered is None or self.compiled is None:
+                    return Unavailable(_UNSEEN.replace("this stage is", "its fusions are"))
+                module = self.module()
+                if isinstance(module, Unavailable):
+                    return module
+                number = len(module.by_name)
+                if number > MOST_FUSION_INSTRUCTIONS:
+                    return Unavailable(_TOO_MANY.format(number, MOST_FUSION_INSTRUCTIONS))
+                found = fusion_dump(self.lowered, self.compiled)
+                if isinstance(found, Unavailable):
+                    return found
+                self._remarks = self._read_remarks(found)
+            return self._remarks
+
+    def _read_remarks(self, found: FusionDump) -> FusionRemarks:
+        module = parse_module(found.text)
+        locator = self._locator(self._why(found.text, "compiled"))
+        shown = {instruction.line: instruction.line for instruction in module.instructions()}
+        anchors = hlo_anchors(module, locator, shown, self._received)
+        at = {anchor.line: anchor.equations for anchor in anchors if anchor.exact}
+        equations = {name: at.get(one.line, ()) for name, one in module.by_name.items()}
+
+        def lines(instruction: Instruction) -> tuple[int, ...]:
+            ours = map(self.tagged.equations.__getitem__, equations[instruction.name])
+            spans = [e.span for e in ours if any(f.source == 0 for f in e.frames)]
+            return tuple(sorted({span.line for span in spans if span is not None}))
+
+        return FusionRemarks(fusion_remarks(module, found.log, lines), equations, found.seconds)
 
     def trail(self) -> Trail:
         """Each instruction through the passes; `passes` has given them.
@@ -229,6 +292,12 @@ class Handles:
                 if isinstance(passes, Unavailable):
                     return Stage(kind, unavailable=passes)
                 text, anchors = pass_log(passes, self.trail())
+                return Stage(kind, text, None, anchors)
+            case StageKind.REMARKS:
+                found = self.remarks()
+                if isinstance(found, Unavailable):
+                    return Stage(kind, unavailable=found)
+                text, anchors = remarks_text(found.remarks, found.equations)
                 return Stage(kind, text, None, anchors)
             case StageKind.OPTIMIZED_HLO:
                 if self.compiled is None:

@@ -10,6 +10,7 @@ export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   stablehlo: "mlir",
   hlo: "hlo",
   passes: "hlo",
+  remarks: "hlo",
   optimized_hlo: "hlo",
   thunks: "hlo",
   llvm: "llvm",

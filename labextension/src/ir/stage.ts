@@ -17,6 +17,8 @@ import { paneWords } from "./status";
 
 /** The upper share of a pane: below a line there, the following lines are visible, too. */
 const FOLLOWED = 0.5;
+/** Stages whose parts follow the pinned line: the others can be folded. */
+const FOLLOWING: readonly StageKind[] = ["passes", "remarks"];
 
 export interface StageEvents {
   choose(kind: StageKind): void;
@@ -29,6 +31,8 @@ export class StagePane {
   readonly chooser: HTMLSelectElement;
   private drawn: TextState | null = null;
   private folded = false;
+  /** The selection whose parts alone are open. */
+  private followed: Selection | null = null;
   /** The text has not been scrolled to its opening line, for want of a height. */
   private unseen = false;
 
@@ -49,10 +53,13 @@ export class StagePane {
     this.chooser = select("Stage", names, (index) => events.choose(STAGE_KINDS[index] ?? kind));
     this.chooser.value = String(STAGE_KINDS.indexOf(kind));
     this.frame.head.prepend(this.chooser);
-    const fold = button("fold", "Fold every computation", () => this.fold(!this.folded, fold));
+    const [name, title] = FOLLOWING.includes(kind)
+      ? ["only", "Show only the parts with a line of the pinned one"]
+      : ["fold", "Fold every computation"];
+    const fold = button(name, title, () => this.fold(!this.folded, fold));
     this.closer = button("×", "Close this pane", () => events.close());
-    const name = () => fileName(`${model.programJson?.name ?? "program"}.${kind}`, LANGUAGES[kind]);
-    this.frame.tools.append(fold, ...this.frame.exports(name), this.closer);
+    const file = () => fileName(`${model.programJson?.name ?? "program"}.${kind}`, LANGUAGES[kind]);
+    this.frame.tools.append(fold, ...this.frame.exports(file), this.closer);
     this.apply();
     this.redraw();
   }
@@ -60,7 +67,23 @@ export class StagePane {
   private fold(on: boolean, node: HTMLElement): void {
     this.folded = on;
     node.setAttribute("aria-pressed", String(on));
-    this.frame.pane.foldAll(on);
+    this.followed = null;
+    this.frame.pane.foldAll(on && !FOLLOWING.includes(this.kind));
+    this.follow();
+  }
+
+  /** Folds what the pinned line has no part in. */
+  private follow(): void {
+    const { model } = this.room;
+    const now = model.pinned;
+    if (!this.folded || !FOLLOWING.includes(this.kind) || now === this.followed) return;
+    this.followed = now;
+    if (!now) {
+      this.frame.pane.foldAll(false);
+      return;
+    }
+    const { hot, soft } = model.linesOf(this.kind, now);
+    this.frame.pane.foldOthers([...hot, ...soft]);
   }
 
   /** Call after a change of program, text or colors; returns whether the text changed. */
@@ -96,6 +119,7 @@ export class StagePane {
     const { model } = this.room;
     if ("stage" in state) {
       this.frame.show(state.stage.text);
+      this.followed = null;
       return;
     }
     const notice = noticeOf(
@@ -122,6 +146,7 @@ export class StagePane {
     const { model } = this.room;
     const { soft, hot, spans } = now ? litStage(model, now, this.kind) : DARK;
     this.frame.pane.light(soft, hot, spans);
+    this.follow();
     this.frame.foot.textContent = paneWords(model, this.kind, this.frame.pane.length, now);
   }
 

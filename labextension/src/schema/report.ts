@@ -147,6 +147,7 @@ export const STAGE_KINDS = [
   "stablehlo",
   "hlo",
   "passes",
+  "remarks",
   "optimized_hlo",
   "thunks",
   "llvm",
@@ -159,14 +160,22 @@ export const STAGE_KIND_LABELS: Readonly<Record<StageKind, string>> = {
   "stablehlo": "StableHLO",
   "hlo": "unoptimized HLO",
   "passes": "pass log",
+  "remarks": "fusion remarks",
   "optimized_hlo": "optimized HLO",
   "thunks": "thunks",
   "llvm": "LLVM IR",
   "llvm_optimized": "optimized LLVM IR",
   "asm": "machine code"
 };
-export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = ["passes", "thunks", "llvm", "llvm_optimized", "asm"];
-export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "llvm", "llvm_optimized"];
+export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = [
+  "passes",
+  "remarks",
+  "thunks",
+  "llvm",
+  "llvm_optimized",
+  "asm"
+];
+export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "remarks", "llvm", "llvm_optimized"];
 
 export function readStageKind(value: unknown): StageKind | undefined {
   return choice(STAGE_KINDS, value);

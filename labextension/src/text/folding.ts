@@ -84,6 +84,16 @@ export function foldAround(state: EditorState, line: number): Fold | null {
   return best;
 }
 
+/** Folds every part without one of these lines, and unfolds the others. */
+export function foldOthers(view: EditorView, lines: readonly number[]): void {
+  const effects: StateEffect<Range>[] = [];
+  for (const fold of view.state.field(foldable).values()) {
+    const mine = lines.some((line) => line >= fold.first && line <= fold.last);
+    effects.push((mine ? unfoldEffect : foldEffect).of(rangeOf(view.state, fold)));
+  }
+  view.dispatch({ effects });
+}
+
 /** Folds every part but the entry, or unfolds all. */
 export function foldAll(view: EditorView, on: boolean): void {
   const effects: StateEffect<Range>[] = [];

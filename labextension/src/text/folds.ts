@@ -1,4 +1,4 @@
-/** Foldable parts: computations of HLO, functions and regions of MLIR, inner jaxprs, blocks of Python. */
+/** Foldable parts: computations of HLO, passes of the pass log, functions and regions of MLIR, inner jaxprs, blocks of Python. */
 
 import type { Language } from "./tokens";
 
@@ -14,7 +14,10 @@ export interface Fold {
 
 /** The foldable parts in the order of their first lines. */
 export function folds(lines: readonly string[], language: Language): Fold[] {
-  const found = language === "python" || language === "jaxpr" ? blocks(lines) : braces(lines);
+  const indented = language === "python" || language === "jaxpr";
+  let found = indented ? blocks(lines) : braces(lines);
+  // The pass log has no braces: each pass, and each of its changes, is indented.
+  if (language === "hlo" && !found.length) found = blocks(lines);
   const marked = language === "jaxpr" ? closing(found, lines) : found;
   return marked.sort((a, b) => a.first - b.first || b.last - a.last);
 }

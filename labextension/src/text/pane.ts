@@ -14,7 +14,15 @@ import { splitLines } from "../links";
 import { beside, markOf } from "./beside";
 import { coloring } from "./coloring";
 import { cuts, documentOf, readOnly } from "./fixed";
-import { foldAll, foldAround, foldedBehind, folding, foldsOf, toggleFold } from "./folding";
+import {
+  foldAll,
+  foldAround,
+  foldedBehind,
+  folding,
+  foldOthers,
+  foldsOf,
+  toggleFold,
+} from "./folding";
 import { visible } from "./hidden";
 import type { Hideable } from "./hide";
 import { handleKey } from "./keys";
@@ -204,6 +212,10 @@ export class TextPane {
 
   foldAll(on: boolean): void {
     foldAll(this.view, on);
+  }
+
+  foldOthers(lines: readonly number[]): void {
+    foldOthers(this.view, lines);
   }
 
   private change(part: Partial<Look>): void {

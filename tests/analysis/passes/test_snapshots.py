@@ -91,9 +91,16 @@ def test_a_dump_of_something_else_is_refused(
 
 
 def test_texts_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", len(read().packed[0]) + 1)
+    monkeypatch.setattr(module, "MOST_BYTES", sum(map(len, read().packed[0])) + 1)
     found = read()
     assert len(found.passes) == 2
     assert "divide" in found.text(0)
     with pytest.raises(LookupError, match="The text after pass 1 was not kept"):
         found.text(1)
+
+
+def test_a_line_of_several_texts_is_kept_once() -> None:
+    first, second, third = read().texts()
+    assert "\n".join(first) == read().raw(0)
+    shared = "  %x = f32[4]{0} parameter(0)"
+    assert len({id(text[text.index(shared)]) for text in (first, second, third)}) == 1

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import pytest
+from jax._src import compilation_cache
 
 import jaxscope
 from jaxscope.model import Unavailable
@@ -98,3 +104,71 @@ def test_a_report_has_the_same_and_its_growth() -> None:
     assert isinstance(small, CompileTimes)
     assert isinstance(large, CompileTimes)
     assert small.growth(large, (5, 20)).order == "linear"
+
+
+def test_an_interrupt_while_xla_compiles_keeps_the_seconds() -> None:
+    def many_kernels(x: jax.Array) -> jax.Array:
+        return sum((jnp.sin(x[i:]).sum(axis=0) * i for i in range(8)), jnp.zeros(8))
+
+    def first(x: jax.Array) -> jax.Array:
+        return jnp.tanh(x) * 3
+
+    def interrupted() -> None:
+        jax.jit(first)(X)
+        # Python raises KeyboardInterrupt as soon as XLA returns.
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+        jax.jit(many_kernels)(X)
+        time.sleep(5)
+
+    with jaxscope.watch(compile_time=True) as log, pytest.raises(KeyboardInterrupt):
+        interrupted()
+    found = clocked(log)
+    assert any("jnp.tanh(x) * 3" in line.text for line in found.lines)
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+
+
+def test_custom_calls_are_clocked() -> None:
+    def solved(x: jax.Array) -> jax.Array:
+        values = jnp.linalg.svd(x)[1]
+        return jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((8,), x.dtype), values)
+
+    with jaxscope.watch(compile_time=True) as log:
+        jax.jit(solved)(X)
+    found = clocked(log)
+    texts = {line.text for line in found.lines}
+    assert "values = jnp.linalg.svd(x)[1]" in texts
+    assert any("pure_callback" in text for text in texts)
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+
+
+@pytest.fixture
+def persistent_cache(tmp_path: Path) -> Iterator[None]:
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+    compilation_cache.reset_cache()
+    try:
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+
+
+@pytest.mark.usefixtures("persistent_cache")
+def test_a_hit_in_the_persistent_cache_has_nothing_to_clock_in_xla() -> None:
+    def cached() -> None:
+        jax.jit(lambda x: jnp.tanh(x @ x) * 7)(X)
+
+    cached()
+    with jaxscope.watch(compile_time=True) as log:
+        cached()
+    found = clocked(log)
+    assert "from the persistent cache" in found.data.notes[0]
+    assert not any(part.phase is CompilationPhase.CODEGEN for part in found.parts)
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)

@@ -13,7 +13,14 @@ from jax._src import monitoring
 
 import jaxscope
 from jaxscope.capture.program import passes as module
-from jaxscope.capture.program.passes import NEWER_OPTIONS, OPTIONS, Dump, dump
+from jaxscope.capture.program.passes import (
+    FUSION_OPTIONS,
+    NEWER_OPTIONS,
+    OPTIONS,
+    Dump,
+    dump,
+    fusion_dump,
+)
 from jaxscope.model import Unavailable
 from tests.private_names import break_private
 
@@ -115,6 +122,35 @@ def test_an_option_that_xla_does_not_know_is_left_out(
     assert isinstance(dump(lowered, compiled), Dump)
 
 
+@pytest.mark.parametrize("dumped", [dump, fusion_dump])
+def test_an_error_of_xla_in_a_dump_is_one_line(
+    called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch, dumped: Any
+) -> None:
+    _, lowered, compiled = called
+
+    def refuse(*_: Any) -> Any:
+        raise jax.errors.JaxRuntimeError("INTERNAL: no such thing\nand a long explanation")
+
+    break_private(monkeypatch, "compile_apart", refuse)
+    assert dumped(lowered, compiled) == Unavailable(
+        "this JAX gave none (JaxRuntimeError: INTERNAL: no such thing)"
+    )
+
+
+def test_a_program_with_a_callback_and_a_library_call_has_passes_and_remarks() -> None:
+    def f(x: Any) -> Any:
+        factor = jnp.linalg.cholesky(x @ x.T + 9)
+        return jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((8, 8), x.dtype), factor) * 2
+
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(f, jnp.eye(8))
+    passes, remarks = report.passes(), report.remarks()
+    assert not isinstance(passes, Unavailable)
+    assert "custom-call" in passes.after(len(passes))
+    assert not isinstance(remarks, Unavailable)
+    assert all(one.xla for one in remarks)
+
+
 def test_no_option_is_one_on_which_xla_may_abort() -> None:
-    assert not any("emitter" in name for name in OPTIONS)
+    assert not any("emitter" in name for name in (*OPTIONS, *FUSION_OPTIONS))
     assert NEWER_OPTIONS["xla_dump_emitter_re"] == "^llvm"

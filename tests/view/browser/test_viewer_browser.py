@@ -436,6 +436,27 @@ def test_a_new_pane_shows_what_is_pinned(viewer: Viewer) -> None:
     expect(pane(page, "stablehlo").locator(".jxs-hot").first).to_be_in_viewport()
 
 
+def test_the_pass_log_can_show_the_passes_of_the_pinned_line_alone(viewer: Viewer) -> None:
+    record = load()
+    stage = stage_of(record.programs[0], m.StageKind.PASSES)
+    assert stage is not None
+    other = "1 · cse · +0\n  merged\n    - %a = f32[] add()\n\n"
+    moved = tuple(dataclasses.replace(a, line=a.line + 4) for a in stage.anchors)
+    log = dataclasses.replace(stage, text=other + stage.text, anchors=moved)
+    stages = [log if each.kind is log.kind else each for each in record.programs[0].stages]
+    page = viewer.page(with_program(record, stages=tuple(stages)))
+    pane(page, "optimized_hlo").get_by_label("Stage").select_option("pass log")
+    expect(row(page, "passes", 3)).to_be_visible()
+    line, mine = next(iter(matches(record.programs[0], stage).stage_lines.items()))
+    click_at(row(page, "source", line))
+    pane(page, "passes").get_by_role("button", name="Show only").click()
+    expect(row(page, "passes", 3)).to_have_count(0)
+    expect(row(page, "passes", 1)).to_contain_text("cse")
+    expect(row(page, "passes", next(iter(mine)) + 4)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(row(page, "passes", 3)).to_be_visible()
+
+
 def test_a_finding_leads_to_its_line_in_its_source(viewer: Viewer) -> None:
     record = load()
     elsewhere = dataclasses.replace(record.findings[0], source=1, line=6)

@@ -1,0 +1,81 @@
+"""The result of `report.remarks()`: values that XLA did not fuse, with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jaxscope.model.compiler.remarks import FusionRemark
+from jaxscope.results.base import Result
+
+if TYPE_CHECKING:
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
+
+
+class Remarks(Result):
+    """The values between two instructions that XLA left apart; a sequence of `FusionRemark`.
+
+    The largest first.
+    """
+
+    noun = "list of fusion remarks"
+
+    def __init__(
+        self,
+        title: str,
+        remarks: tuple[FusionRemark, ...],
+        seconds: float,
+        bytes_accessed: float | None,
+    ) -> None:
+        self._title = title
+        self._remarks = remarks
+        self._seconds = seconds
+        self._bytes = bytes_accessed
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the compilation that this result cost."""
+        return self._seconds
+
+    def __len__(self) -> int:
+        return len(self._remarks)
+
+    def __iter__(self) -> Iterator[FusionRemark]:
+        return iter(self._remarks)
+
+    def __getitem__(self, index: int) -> FusionRemark:
+        return self._remarks[index]
+
+    def of_line(self, line: int) -> tuple[FusionRemark, ...]:
+        """Those with a value that the line computes or reads."""
+        return tuple(r for r in self if line in (*r.producer_lines, *r.consumer_lines))
+
+    def share(self, remark: FusionRemark) -> float | None:
+        """The share of the program's bytes that fusing the pair would save.
+
+        The value is not read, and not written unless something else reads it. None where the cost,
+        or the number of iterations of a loop around it, is unknown.
+        """
+        if not self._bytes or remark.times is None:
+            return None
+        moved = remark.bytes * (2 if remark.only_reader else 1)
+        return remark.times * moved / self._bytes
+
+    def summary(self) -> str:
+        """The number of values, and the price of the compilation."""
+        from jaxscope.view.chapters.remarks import summary
+
+        return summary(self._title, self)
+
+    def _document(self) -> Document:
+        from jaxscope.view.base.document import Document
+        from jaxscope.view.chapters.remarks import remark_list
+
+        return Document("remarks", (self.summary(),), (), (remark_list(self),))
+
+    def static_html(self) -> Html:
+        """The list as HTML without script, as a saved notebook shows it."""
+        from jaxscope.view.base.static import static_html
+
+        return static_html(lambda room: self._document())

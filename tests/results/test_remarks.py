@@ -1,0 +1,115 @@
+"""`report.remarks()`: values that XLA did not fuse, in its own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.passes.remarks import REASONS
+from jaxscope.capture.program import stages
+from jaxscope.model import Unavailable
+from jaxscope.results.remarks import Remarks
+from tests.capture.program.programs import PROGRAMS
+
+pytestmark = pytest.mark.jax
+
+
+def apart(x: Any) -> Any:
+    ordered = jnp.sort(jnp.exp(x), axis=0)  # a kernel of its own
+    scale = 1 / (1 + jnp.tanh(x[0]))  # expensive, read by every row
+    return ordered, x * scale, ordered.sum()
+
+
+FIRST = apart.__code__.co_firstlineno
+
+
+@pytest.fixture(scope="module")
+def report() -> jaxscope.Report:
+    with jaxscope.options(runs=0):
+        return jaxscope.inspect(apart, jnp.ones((32, 16)))
+
+
+@pytest.fixture(scope="module")
+def remarks(report: jaxscope.Report) -> Remarks:
+    found = report.remarks()
+    assert isinstance(found, Remarks), found
+    return found
+
+
+@pytest.mark.parametrize("name", ["attention", "vmap of grad", "sort and scatter"])
+def test_xla_has_a_reason_for_each_pair(name: str) -> None:
+    function, args = PROGRAMS[name]()
+    with jaxscope.options(runs=0):
+        found = jaxscope.inspect(function, *args).remarks()
+    assert isinstance(found, Remarks), found
+    assert len(found) > 1
+    assert all(one.xla and one.reason for one in found)
+
+
+def test_a_remark_is_at_its_lines(report: jaxscope.Report, remarks: Remarks) -> None:
+    text = (report.record.sources[0].text).split("\n")
+    line = next(n for n, row in enumerate(text, 1) if "jnp.sort" in row)
+    ours = remarks.of_line(line)
+    assert any(one.reason == "`sort` has a kernel or library call of its own" for one in ours)
+    assert {one.xla for one in ours} <= REASONS.keys()
+    assert not remarks.of_line(1)
+
+
+def test_the_bytes_are_those_between_the_pair(remarks: Remarks) -> None:
+    assert [one.bytes for one in remarks] == sorted((r.bytes for r in remarks), reverse=True)
+    largest = remarks[0]
+    assert largest.bytes == 32 * 16 * 4
+    share = remarks.share(largest)
+    assert share is not None
+    assert 0.05 < share < 1
+    assert "of more than 5 % of the bytes" in remarks.summary()
+
+
+def test_all_formats_show_the_same(remarks: Remarks) -> None:
+    for text in (remarks.to_text(width=200), remarks.to_markdown(), remarks.static_html()):
+        assert "has a kernel or library call of its own" in text
+        assert "compiled once more" in text
+
+
+def test_the_stage_is_linked_to_the_lines(report: jaxscope.Report, remarks: Remarks) -> None:
+    stage = report.stage("remarks")
+    lines = stage.text.split("\n")
+    assert len([line for line in lines if "→" in line]) == len(remarks)
+    text = (report.record.sources[0].text).split("\n")
+    line = next(n for n, row in enumerate(text, 1) if "jnp.sort" in row)
+    linked = [lines[n - 1] for n in report.stage_lines("remarks", line).lines]
+    assert any("→ %sort" in one for one in linked)
+
+
+def test_one_compilation_serves_all_calls(
+    report: jaxscope.Report, remarks: Remarks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "fusion_dump", None)
+    again = report.remarks()
+    assert isinstance(again, Remarks)
+    assert [*again] == [*remarks]
+
+
+def test_a_program_that_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "MOST_FUSION_INSTRUCTIONS", 2)
+    with jaxscope.options(runs=0):
+        found = jaxscope.inspect(apart, jnp.ones((8, 16))).remarks()
+    assert isinstance(found, Unavailable)
+    assert "instructions; it is read for up to 2" in found.reason
+
+
+def test_a_report_without_its_program_says_why(report: jaxscope.Report, tmp_path: Path) -> None:
+    report.save(tmp_path / "report.json")
+    loaded = jaxscope.load(tmp_path / "report.json")
+    assert isinstance(loaded, jaxscope.Report)
+    assert loaded.remarks() == Unavailable(
+        "fusion remarks are of a program that is alive; run it again"
+    )
+    x = jnp.ones(4)
+    compiled = jaxscope.inspect(jax.jit(jnp.sin).lower(x).compile(), x)
+    assert "its fusions are unknown" in getattr(compiled.remarks(), "reason", "")
