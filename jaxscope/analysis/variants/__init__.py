@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
-from jaxscope.analysis.variants import constants, forms, loops
-from jaxscope.model import Finding, FindingKind, Record
-from jaxscope.model.variants import Aim, Change
+from jaxscope.analysis.variants import constants, donation, eager, forms, loops
+from jaxscope.model import Finding, FindingKind, Form, Record
+from jaxscope.model.variants import Change
 
 __all__ = ["VARIANTS", "change_of"]
 
 Rule = Callable[[Finding, str], Change | str]
-_DONATED = re.compile(r"`-d ([\w,]+)`")
-
-
-def missed_donation(finding: Finding, text: str) -> Change | str:
-    """The cell with `-d`."""
-    named = _DONATED.search(finding.fix)
-    if named is None:
-        return "The cell jits the function itself, whose donated arguments are gone after one call."
-    names = tuple(named[1].split(","))
-    return Change(f"donate {', '.join(names)}", finding.line, donate=names, aim=Aim.MEMORY)
 
 
 def host_transfer(finding: Finding, text: str) -> Change | str:
@@ -50,12 +40,12 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.ONE_HOT_MATMUL: forms.one_hot_matmul,
     FindingKind.EXPLICIT_INVERSE: forms.explicit_inverse,
     FindingKind.SLOW_TRACING: "The time is in Python code, which moves to an earlier cell.",
-    FindingKind.EAGER: "The loop body becomes a function: which one is a choice of design.",
+    FindingKind.EAGER: eager.one_jit,
     FindingKind.CALLBACK: "A callback has effects, which are not repeated.",
     FindingKind.HOST_TRANSFER: host_transfer,
     FindingKind.RESHARDING: "The sharding is chosen where the array is made, in an earlier cell.",
     FindingKind.REPLICATED_COMPUTATION: "The sharding is chosen where the arrays are made.",
-    FindingKind.MISSED_DONATION: missed_donation,
+    FindingKind.MISSED_DONATION: donation.missed_donation,
     FindingKind.SAVED_RESIDUALS: forms.saved_residuals,
     FindingKind.HOST_BOUND: "More work per call is a change of the calling code.",
     FindingKind.UNCERTAIN_FIGURE: "It is about a figure of the report, not about the code.",
@@ -71,8 +61,34 @@ def change_of(finding: Finding, record: Record) -> Change | str:
         return rule
     if finding.source >= len(record.sources):
         return "The source of the finding is not in the report."
-    text = record.sources[finding.source].text
+    if finding.kind is FindingKind.EAGER and record.form is not Form.PROFILED:
+        return "Profile the cell with %%jaxprof, which can time its eager lines."
+    found: Change | str = _applied(rule, finding, record)
+    for place in _inner(finding, record) if isinstance(found, str) else ():
+        made = _applied(rule, place, record)
+        found = found if isinstance(made, str) else made
+    return found
+
+
+def _applied(rule: Rule, finding: Finding, record: Record) -> Change | str:
     try:
-        return rule(finding, text)
+        return rule(finding, record.sources[finding.source].text)
     except SyntaxError:
         return "The source is not plain Python, so it cannot be edited."
+
+
+def _inner(finding: Finding, record: Record) -> Iterator[Finding]:
+    """The finding at the lines of functions that its line calls, which may hold the form."""
+    if finding.line is None:
+        return
+    asked, seen = (finding.source, finding.line), set[tuple[int, int]]()
+    for program in record.programs:
+        for equation in program.equations:
+            places = [(one.source, one.span.line) for one in equation.frames]
+            if asked not in places:
+                continue
+            # Frames are listed from the innermost on.
+            for source, line in places[: places.index(asked)]:
+                if source is not None and (source, line) not in seen:
+                    seen.add((source, line))
+                    yield replace(finding, source=source, line=line)
