@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants import rounds, trial
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from jaxscope.model.variants import TrialVerdict
+from jaxscope.model.variants import Change, TrialVerdict
 from jaxscope.results.trials import Trials
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -281,6 +281,23 @@ def test_a_fix_that_never_ends_is_stopped(notebook: Notebook) -> None:
     found = tried(notebook, "%jaxtry --time-limit 0.001 1")[0]
     assert found.verdict is TrialVerdict.FAILED
     assert "took longer than 0.001 s" in found.why
+
+
+def test_a_changed_cell_that_loops_forever_or_does_not_trace(notebook: Notebook) -> None:
+    notebook.must(f"{INVERSE}".replace("-n 1", "-n 1 -o report"))
+    report = notebook.names["report"]
+    for body, limit, said in (
+        ("while True:\n    pass", 1.0, "took longer than 1 s"),
+        ("y = m @ b[:3]", 20.0, "so it is no fix here"),
+        ("y = nowhere + b", 20.0, "so it is no fix here"),
+        ("z = b", 20.0, "does not bind `y` any more"),
+    ):
+        change = Change("other", text=f"%%jaxjit\n{body}")
+        found = trial.tried(report.record, report.origin, change, limit)
+        assert found.verdict in (TrialVerdict.FAILED, TrialVerdict.RESULTS_DIFFER)
+        assert said in found.why
+    assert set(notebook.names) >= {"m", "b", "y", "report"}
+    assert "z" not in notebook.names
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jaxscope.analysis.variants import constants, donation, eager, forms, loops
 from jaxscope.model import Finding, FindingKind, Form, Record
-from jaxscope.model.variants import Change
+from jaxscope.model.variants import Aim, Change
 
 __all__ = ["VARIANTS", "change_of"]
 
@@ -21,6 +21,13 @@ def host_transfer(finding: Finding, text: str) -> Change | str:
     return Change("the NumPy arguments on the device, once", finding.line, on_device=True)
 
 
+def unrolled_loop(finding: Finding, text: str) -> Change | str:
+    """A `for` loop as `fori_loop` or `scan`; a list of independent results as `vmap`."""
+    found = loops.rolled(finding, text)
+    made = forms.sequential_map(finding, text) if isinstance(found, str) else found
+    return replace(made, aim=Aim.COMPILE) if isinstance(made, Change) else found
+
+
 VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.TRACE_TIME_SIDE_EFFECT: "The fix changes what the code does, not its speed.",
     FindingKind.FLOAT64_DISABLED: "The fix is a choice of precision, not of speed.",
@@ -28,8 +35,8 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.NAN_GRADIENT: "The fix changes a wrong gradient, not its speed.",
     FindingKind.EXP_OVERFLOW: "The fix changes a wrong result, not its speed.",
     FindingKind.NON_JAX_CONSTANT: "The array is converted in an earlier cell.",
-    FindingKind.TRAINING_LOOP: loops.rolled,
-    FindingKind.UNROLLED_LOOP: loops.rolled,
+    FindingKind.TRAINING_LOOP: unrolled_loop,
+    FindingKind.UNROLLED_LOOP: unrolled_loop,
     FindingKind.SEQUENTIAL_VMAP: forms.sequential_vmap,
     FindingKind.SEQUENTIAL_MAP: forms.sequential_map,
     FindingKind.TYPE_PROMOTION: forms.type_promotion,
