@@ -227,6 +227,15 @@ def test_what_a_function_of_another_cell_changes_is_a_copy(notebook: Notebook) -
     assert (notebook.names["counter"].n, len(notebook.names["seen"])) == before
 
 
+def test_the_annotations_of_the_notebook_stay(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -n 1\ny: jax.Array = jnp.linalg.inv(m) @ b\nz: list[int] = [1]")
+    before = dict(notebook.names["__annotations__"])
+    tried(notebook)
+    after = notebook.names["__annotations__"]
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
 def test_an_object_in_a_closure_is_not_tried(notebook: Notebook) -> None:
     notebook.must("def keeping():\n    seen = []\n    return lambda x: (seen, x)[1]")
     notebook.must("keep = keeping()")

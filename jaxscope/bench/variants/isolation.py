@@ -232,7 +232,8 @@ def isolated(
     """
     before = dict(namespace)
     memo: dict[int, Any] = {}
-    for name in names:
+    # An annotated assignment changes it, though no code names it.
+    for name in dict.fromkeys([*names, "__annotations__"]):
         if name in before:
             namespace[name] = _copied(name, before[name], memo)
     try:

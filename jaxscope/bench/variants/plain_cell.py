@@ -28,6 +28,8 @@ def repeatable(
     def run() -> dict[str, Any]:
         before = dict(namespace)
         namespace.update(inputs)
+        if "__annotations__" in before:
+            namespace["__annotations__"] = dict(before["__annotations__"])
         try:
             value = execute(code, namespace)
             made = {
