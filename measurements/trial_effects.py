@@ -103,8 +103,7 @@ def _verdicts(report: Any) -> Sequence[TrialVerdict]:
 
 
 def _generators() -> tuple[Any, ...]:
-    name, keys, *rest = np.random.get_state()
-    return random.getstate(), name, keys.tobytes(), *rest
+    return random.getstate(), repr(np.random.get_state(legacy=False))
 
 
 if __name__ == "__main__":
