@@ -74,7 +74,7 @@ def _reported(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], settings: S
     from jaxscope.capture.run import run
 
     ran = run.call(f, args, kwargs, settings)
-    report = Report(ran.record, ran.texts)
+    report = Report(ran.record, ran.texts, ran.origin)
     keep_latest(report)
     return report
 

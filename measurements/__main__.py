@@ -46,6 +46,7 @@ ACCURACY = (
     "recompile_situations",
     "finding_effects",
     "tried_fixes",
+    "trial_effects",
     "link_coverage",
     "link_sweep",
     "whole_programs",

@@ -5,57 +5,31 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 from jaxscope.model.variants import Change
+from measurements.tried_cells import CAUSES, NULLS, SETUP, SIZES
 from tests.magics.notebook import open_notebook
 
 PROCESSES = 5
-SIZES = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16)
-SETUP = """
-import jax, jax.numpy as jnp, numpy as np
-k = {k}
-key = jax.random.key(k)
-m = 3 * jnp.eye(32 * k) + 0.01 * jax.random.normal(key, (32 * k, 32 * k))
-b = jnp.ones(32 * k)
-x = jax.random.normal(key, (4096 * k,))
-ids, table = jnp.arange(64 * k) % 1000, jax.random.normal(key, (1000, 32))
-xs = jax.random.normal(key, (64 * k, 128))
-w = jax.random.normal(key, (128, 128))
-"""
-CAUSES = (
-    "y = jnp.linalg.inv(m) @ b",
-    "y = jnp.sort(x)[-3:]",
-    "y = jnp.argsort(x)[:4]",
-    "y = jax.nn.one_hot(ids, 1000) @ table",
-    "y = jax.lax.map(lambda row: jnp.tanh(w @ row), xs)",
-    "def f(v):\n    return jnp.linalg.inv(m) @ v\n\ny = f(b)",
-)
-NULLS = (
-    ("y = jnp.tanh(m @ b)", "y = jnp.tanh(jnp.matmul(m, b))"),
-    ("y = x * 2 + 1", "y = 1 + 2 * x"),
-    ("y = jnp.sum(x ** 2)", "y = jnp.sum(jnp.square(x))"),
-    ("y = xs @ w", "y = jnp.dot(xs, w)"),
-    ("y = table[ids]", "y = jnp.take(table, ids, axis=0, mode='fill')[:]"),
-    ("y = jnp.sort(x)", "z = x\ny = jnp.sort(z)\ndel z"),
-)
-"""Cells, and the same computation written differently."""
 
 
-def measure(causes: int = 60, nulls: int = 60) -> dict[str, Any]:
-    """Each cell in a process of its own; a gain is then tried in five fresh ones."""
+def measure(every: int = 1) -> dict[str, Any]:
+    """Each cell in a process of its own; a gain is then tried in five fresh ones.
+
+    `every` takes each so many-th cell only.
+    """
     rows: list[dict[str, Any]] = []
-    for number in range(causes):
+    for number in range(0, len(CAUSES) * len(SIZES), every):
         first = _fresh("cause", number)
         again: list[dict[str, Any]] = []
         if first["verdict"] == "better":
             again = [_fresh("cause", number) for _ in range(PROCESSES)]
-        held = bool(again) and all(
-            one["ratio"] is not None and one["ratio"][0] < 1 for one in again
-        )
+        held = bool(again) and all(_holds(first, one) for one in again)
         rows.append({"cell": number, "first": first, "again": again, "held": held})
     gains = [row for row in rows if row["again"]]
-    empty = [_fresh("null", number) for number in range(nulls)]
+    empty = [_fresh("null", number) for number in range(0, len(NULLS) * len(SIZES), every)]
     claimed = [one for one in empty if one["verdict"] == "better"]
     held = sum(row["held"] for row in gains)
     return {
@@ -64,30 +38,56 @@ def measure(causes: int = 60, nulls: int = 60) -> dict[str, Any]:
         "gains": len(gains),
         "held": held,
         "claimed": len(claimed),
+        "slowest_s": max(one["seconds"] for one in [row["first"] for row in rows] + empty),
         "ok": not claimed and held >= 0.9 * len(gains),
     }
 
 
+def _holds(first: dict[str, Any], again: dict[str, Any]) -> bool:
+    """The same verdict; for a gain of time also intervals that meet."""
+    if again["verdict"] != "better":
+        return False
+    if first["ratio"] is None or first["ratio"][2] >= 1 or first["aim"] != "time":
+        return True
+    return first["ratio"][1] <= again["ratio"][2] and again["ratio"][1] <= first["ratio"][2]
+
+
 def one(kind: str, number: int) -> dict[str, Any]:
     """The trial of one cell, in this process."""
+    from jaxscope.analysis.variants import change_of
     from jaxscope.bench.variants.trial import tried
 
+    aim = "time"
+    family, size = divmod(number, len(SIZES))
     with open_notebook() as notebook:
-        notebook.must(SETUP.format(k=SIZES[number // 6 % len(SIZES)]))
+        notebook.must(SETUP.format(k=SIZES[size]))
         if kind == "cause":
-            notebook.must(f"%%jaxjit -o report\n{CAUSES[number % 6]}")
-            found = notebook.names["report"].try_fixes()[0]
+            wanted, cell = CAUSES[family]
+            magic = "%%jaxprof" if wanted == "eager" else "%%jaxjit"
+            notebook.must(f"{magic} -o report\n{cell}")
+            report = notebook.names["report"]
+            kinds = [str(finding.kind) for finding in report.findings]
+            if wanted not in kinds:
+                return {"verdict": "no finding", "why": "", "ratio": None, "seconds": 0.0}
+            chosen = kinds.index(wanted)
+            change = change_of(report.findings[chosen], report.record)
+            aim = aim if isinstance(change, str) else str(change.aim)
+            began = time.perf_counter()
+            found = report.try_fixes(chosen + 1)[0]
         else:
-            before, after = NULLS[number % 6]
+            before, after = NULLS[family]
             notebook.must(f"%%jaxjit -o report\n{before}")
             report = notebook.names["report"]
             change = Change("null", text=f"%%jaxjit\n{after}")
+            began = time.perf_counter()
             found = tried(report.record, report.origin, change, 30.0)
         ratio = found.ratio
         return {
             "verdict": str(found.verdict),
             "why": found.why,
+            "aim": aim,
             "ratio": None if ratio is None else (ratio.estimate, ratio.low, ratio.high),
+            "seconds": time.perf_counter() - began,
         }
 
 

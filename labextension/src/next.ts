@@ -9,12 +9,31 @@ export interface NextSteps {
   dispose(): void;
 }
 
-/** An empty element where the host or its kernel offers nothing. */
-export function nextSteps(host: Host, report: string): NextSteps {
+/**
+ * An empty element where the host or its kernel offers nothing. A step about a finding is shown
+ * beside it, in the element that `besideFinding` gives for its number.
+ */
+export function nextSteps(
+  host: Host,
+  report: string,
+  besideFinding: (finding: number) => Element | null = () => null,
+): NextSteps {
   const root = element("span", "jxs-next");
   let asked = 0;
+  let beside: HTMLElement[] = [];
   const show = (steps: readonly NextStepJson[]) => {
-    root.replaceChildren(...steps.map((step) => stepButton(step, () => host.take?.(report, step))));
+    const made = (step: NextStepJson) => stepButton(step, () => host.take?.(report, step));
+    root.replaceChildren(...steps.filter((step) => step.finding === undefined).map(made));
+    for (const node of beside) node.remove();
+    beside = [];
+    for (const step of steps) {
+      const place = step.finding === undefined ? null : besideFinding(step.finding);
+      if (!place) continue;
+      const node = made(step);
+      node.setAttribute("aria-label", `${step.label}: finding ${step.finding}`);
+      beside.push(node);
+      place.append(" ", node);
+    }
   };
   const ask = async () => {
     const now = ++asked;

@@ -99,7 +99,9 @@ class Report implements Rendered {
       this.root.style.setProperty("--jxs-rows", String(rows));
     });
     this.code = code;
-    const next = nextSteps(this.host, model.payload.id);
+    const next = nextSteps(this.host, model.payload.id, (finding) => {
+      return this.root.querySelectorAll("ol.findings > li")[finding - 1] ?? null;
+    });
     this.ends.push(next.dispose);
     top.append(next.element);
     this.addRoom(top);

@@ -39,6 +39,29 @@ test("steps are offered while a kernel answers, and taken by a click", async () 
   expect(labels(element)).toEqual(["Profile", "Diff with last run"]);
 });
 
+test("the step of a finding is beside it, and goes with the kernel", async () => {
+  const about = { ...STEP, label: "Try it", finding: 2 };
+  let lost: (() => void) | undefined;
+  const host: Host = {
+    name: "lab",
+    nextSteps: async () => [STEP, about, { ...about, finding: 7 }],
+    take: vi.fn(),
+    onLoss: (callback) => {
+      lost = callback;
+      return () => undefined;
+    },
+  };
+  const items = [document.createElement("li"), document.createElement("li")];
+  const { element } = nextSteps(host, "id", (finding) => items[finding - 1] ?? null);
+  await settled();
+  expect(labels(element)).toEqual(["Profile"]);
+  expect(items.map(labels)).toEqual([[], ["Try it"]]);
+  items[1]?.querySelector("button")?.click();
+  expect(host.take).toHaveBeenCalledWith("id", about);
+  lost?.();
+  expect(items.map(labels)).toEqual([[], []]);
+});
+
 test("nothing is offered without a kernel, by a page, or for a report without an id", async () => {
   const refuses = { nextSteps: () => Promise.reject(new TextAbsent("no-kernel")) };
   const asked = vi.fn();

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants import rounds, trial
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from jaxscope.model.variants import TrialVerdict
+from jaxscope.model.variants import Change, TrialVerdict
 from jaxscope.results.trials import Trials
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -69,6 +69,111 @@ def test_the_fix_of_a_call_and_of_a_function_of_the_cell(notebook: Notebook) -> 
     assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
 
 
+def test_the_fix_is_in_the_function_of_an_earlier_cell(notebook: Notebook) -> None:
+    notebook.must("def g(m, b):\n    p = jnp.linalg.inv(m)\n    return p @ b")
+    before = notebook.names["g"]
+    notebook.must("%%jaxjit -n 1\ny = g(m, b) + 1")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert trial.title == "`solve` instead of an inverse in In [3]"
+    assert trial.cell.endswith("return jnp.linalg.solve(m, b)")
+    assert notebook.names["g"] is before
+
+
+def test_a_change_that_the_program_does_not_use_is_not_tried(notebook: Notebook) -> None:
+    notebook.must("def g(m, b):\n    return jnp.linalg.inv(m) @ b")
+    notebook.must("compiled = jax.jit(g)")
+    notebook.must("%jaxjit -n 1 compiled(m, b)")
+    trial = only(tried(notebook, "%jaxtry 1"))
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert "does not use the function that was changed" in trial.why
+    assert not trial.diff
+
+
+def test_a_method_of_an_earlier_cell_is_not_tried(notebook: Notebook) -> None:
+    notebook.must(
+        "class Solver:\n    def solve(self, m, b):\n        return jnp.linalg.inv(m) @ b\n"
+        "solver = Solver()"
+    )
+    notebook.must("%%jaxjit -n 1\ny = solver.solve(m, b)")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert "is not in a plain function of `In [3]`" in trial.why
+
+
+def test_the_fix_of_an_inspected_call(notebook: Notebook) -> None:
+    notebook.must("import jaxscope\ndef g(m, b):\n    return jnp.linalg.inv(m) @ b")
+    notebook.must("report = jaxscope.inspect(g, m, b)")
+    report, before = notebook.names["report"], notebook.names["g"]
+    assert only(report.try_fixes()).verdict is TrialVerdict.BETTER
+    assert notebook.names["g"] is before
+    notebook.must("b.delete()")
+    assert "was donated or deleted since the run" in only(report.try_fixes()).why
+
+
+def test_a_large_argument_is_not_kept_alive(notebook: Notebook) -> None:
+    notebook.must("import jaxscope\ndef g(m):\n    return jnp.linalg.inv(m) @ m[0]")
+    notebook.must("report = jaxscope.inspect(g, 3 * jnp.eye(600))")
+    trial = only(notebook.names["report"].try_fixes(1))
+    assert trial.verdict is TrialVerdict.FAILED
+    assert "An input of `g` is gone since the run" in trial.why
+
+
+def test_a_report_of_shapes_has_no_values_to_run(notebook: Notebook) -> None:
+    notebook.must("import jaxscope\ndef g(m, b):\n    return jnp.linalg.inv(m) @ b")
+    notebook.must(
+        "report = jaxscope.inspect(g, *[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in (m, b)])"
+    )
+    assert "is of shapes, without values" in only(notebook.names["report"].try_fixes()).why
+
+
+def test_the_eager_lines_of_a_profiled_cell(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxprof\nc, seen = b, []\nfor i in range(20):\n    s = jnp.sin(c) * 2 + i\n"
+        "    c = jnp.cos(s) + c\n    seen.append(c)"
+    )
+    found = tried(notebook)
+    assert {trial.verdict for trial in found} == {TrialVerdict.BETTER}
+    assert "+@jax.jit\n+def step(c, i):" in found[0].diff
+
+
+def test_a_profiled_cell_that_can_run_only_once(notebook: Notebook) -> None:
+    notebook.must("eat, history = jax.jit(lambda b: b + 1, donate_argnums=0), []")
+    loop = "for i in range(20):\n    s = jnp.sin(m) * 2 + i\n    t = jnp.cos(s) + m * s"
+    for last, said in (
+        ("b = eat(b)", "The cell donates `b`"),
+        ("history[:] = [b]", "`history` is changed in place on line 5"),
+        ("history.append(b)", "`history.append` on line 5 has effects"),
+    ):
+        notebook.must(f"%%jaxprof\n{loop}\n{last}")
+        assert said in tried(notebook, "%jaxtry 1")[0].why
+        notebook.must("b = jnp.ones(64)")
+
+
+def test_the_cells_own_jit_is_tried_with_donation(notebook: Notebook) -> None:
+    notebook.must("w = jnp.ones((600, 600))")
+    notebook.must("%%jaxjit -n 1\n@jax.jit\ndef step(w):\n    return w * 0.9\n\nw = step(w)")
+    trial = only(tried(notebook, "%jaxtry 1"))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert "donate_argnames='w'" in trial.cell
+    assert not notebook.names["w"].is_deleted()
+
+
+def test_two_findings_of_one_change_are_tried_once(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook.must(
+        "%%jaxprof\nc = b\nfor i in range(20):\n    s = jnp.sin(c) * 2 + i\n"
+        "    c = jnp.cos(s) * 0.1 + c * 0.1"
+    )
+    calls: list[Any] = []
+    ratio = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
+    monkeypatch.setattr(rounds, "ratio", lambda *given: (calls.append(given), ratio)[1])
+    found = tried(notebook)
+    assert [trial.verdict for trial in found] == [TrialVerdict.BETTER] * 2, found[0].why
+    assert len(calls) == 1
+
+
 def test_a_change_of_the_results_is_no_fix(notebook: Notebook) -> None:
     notebook.must("i, t = jnp.array([1, 99] * 500), jnp.ones((50, 50))")
     notebook.must("%%jaxjit -n 1\ny = jax.nn.one_hot(i, 50) @ t")
@@ -120,6 +225,15 @@ def test_what_a_function_of_another_cell_changes_is_a_copy(notebook: Notebook) -
     before = notebook.names["counter"].n, len(notebook.names["seen"])
     tried(notebook)
     assert (notebook.names["counter"].n, len(notebook.names["seen"])) == before
+
+
+def test_the_annotations_of_the_notebook_stay(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -n 1\ny: jax.Array = jnp.linalg.inv(m) @ b\nz: list[int] = [1]")
+    before = dict(notebook.names["__annotations__"])
+    tried(notebook)
+    after = notebook.names["__annotations__"]
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
 
 
 def test_an_object_in_a_closure_is_not_tried(notebook: Notebook) -> None:
@@ -178,6 +292,23 @@ def test_a_fix_that_never_ends_is_stopped(notebook: Notebook) -> None:
     assert "took longer than 0.001 s" in found.why
 
 
+def test_a_changed_cell_that_loops_forever_or_does_not_trace(notebook: Notebook) -> None:
+    notebook.must(f"{INVERSE}".replace("-n 1", "-n 1 -o report"))
+    report = notebook.names["report"]
+    for body, limit, said in (
+        ("while True:\n    pass", 1.0, "took longer than 1 s"),
+        ("y = m @ b[:3]", 20.0, "so it is no fix here"),
+        ("y = nowhere + b", 20.0, "so it is no fix here"),
+        ("z = b", 20.0, "does not bind `y` any more"),
+    ):
+        change = Change("other", text=f"%%jaxjit\n{body}")
+        found = trial.tried(report.record, report.origin, change, limit)
+        assert found.verdict in (TrialVerdict.FAILED, TrialVerdict.RESULTS_DIFFER)
+        assert said in found.why
+    assert set(notebook.names) >= {"m", "b", "y", "report"}
+    assert "z" not in notebook.names
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -200,3 +331,13 @@ def test_the_options_of_a_call(notebook: Notebook) -> None:
     found: Trials = notebook.names["flags"]
     assert {one.verdict for one in found} == {TrialVerdict.BETTER}
     assert any(len(one.options) == 2 for one in found)
+
+
+def test_options_without_a_gain_are_one_line_per_verdict(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratio = Ratio(1.0, 0.8, 1.3, RatioVerdict.UNCLEAR, why="The rounds scatter.")
+    monkeypatch.setattr(rounds, "ratio", lambda *_: ratio)
+    shown = notebook.must("%jaxflags --view text jnp.sum(jnp.square(jnp.diff(b)))").text
+    assert "No gain: " in shown
+    assert len([line for line in shown.splitlines() if "unclear: " in line]) == 1

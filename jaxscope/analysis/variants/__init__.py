@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
-from jaxscope.analysis.variants import constants, forms, loops
-from jaxscope.model import Finding, FindingKind, Record
+from jaxscope.analysis.variants import constants, donation, eager, forms, loops
+from jaxscope.model import Finding, FindingKind, Form, Record
 from jaxscope.model.variants import Aim, Change
 
 __all__ = ["VARIANTS", "change_of"]
 
 Rule = Callable[[Finding, str], Change | str]
-_DONATED = re.compile(r"`-d ([\w,]+)`")
-
-
-def missed_donation(finding: Finding, text: str) -> Change | str:
-    """The cell with `-d`."""
-    named = _DONATED.search(finding.fix)
-    if named is None:
-        return "The cell jits the function itself, whose donated arguments are gone after one call."
-    names = tuple(named[1].split(","))
-    return Change(f"donate {', '.join(names)}", finding.line, donate=names, aim=Aim.MEMORY)
 
 
 def host_transfer(finding: Finding, text: str) -> Change | str:
@@ -31,6 +21,13 @@ def host_transfer(finding: Finding, text: str) -> Change | str:
     return Change("the NumPy arguments on the device, once", finding.line, on_device=True)
 
 
+def unrolled_loop(finding: Finding, text: str) -> Change | str:
+    """A `for` loop as `fori_loop` or `scan`; a list of independent results as `vmap`."""
+    found = loops.rolled(finding, text)
+    made = forms.sequential_map(finding, text) if isinstance(found, str) else found
+    return replace(made, aim=Aim.COMPILE) if isinstance(made, Change) else found
+
+
 VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.TRACE_TIME_SIDE_EFFECT: "The fix changes what the code does, not its speed.",
     FindingKind.FLOAT64_DISABLED: "The fix is a choice of precision, not of speed.",
@@ -38,8 +35,8 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.NAN_GRADIENT: "The fix changes a wrong gradient, not its speed.",
     FindingKind.EXP_OVERFLOW: "The fix changes a wrong result, not its speed.",
     FindingKind.NON_JAX_CONSTANT: "The array is converted in an earlier cell.",
-    FindingKind.TRAINING_LOOP: loops.rolled,
-    FindingKind.UNROLLED_LOOP: loops.rolled,
+    FindingKind.TRAINING_LOOP: unrolled_loop,
+    FindingKind.UNROLLED_LOOP: unrolled_loop,
     FindingKind.SEQUENTIAL_VMAP: forms.sequential_vmap,
     FindingKind.SEQUENTIAL_MAP: forms.sequential_map,
     FindingKind.TYPE_PROMOTION: forms.type_promotion,
@@ -51,12 +48,12 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.EXPLICIT_INVERSE: forms.explicit_inverse,
     FindingKind.MASKED_REDUCTION: "What stands for the padding decides on what the mask has to be.",
     FindingKind.SLOW_TRACING: "The time is in Python code, which moves to an earlier cell.",
-    FindingKind.EAGER: "The loop body becomes a function: which one is a choice of design.",
+    FindingKind.EAGER: eager.one_jit,
     FindingKind.CALLBACK: "A callback has effects, which are not repeated.",
     FindingKind.HOST_TRANSFER: host_transfer,
     FindingKind.RESHARDING: "The sharding is chosen where the array is made, in an earlier cell.",
     FindingKind.REPLICATED_COMPUTATION: "The sharding is chosen where the arrays are made.",
-    FindingKind.MISSED_DONATION: missed_donation,
+    FindingKind.MISSED_DONATION: donation.missed_donation,
     FindingKind.SAVED_RESIDUALS: forms.saved_residuals,
     FindingKind.HOST_BOUND: "More work per call is a change of the calling code.",
     FindingKind.UNCERTAIN_FIGURE: "It is about a figure of the report, not about the code.",
@@ -72,8 +69,34 @@ def change_of(finding: Finding, record: Record) -> Change | str:
         return rule
     if finding.source >= len(record.sources):
         return "The source of the finding is not in the report."
-    text = record.sources[finding.source].text
+    if finding.kind is FindingKind.EAGER and record.form is not Form.PROFILED:
+        return "Profile the cell with %%jaxprof, which can time its eager lines."
+    found: Change | str = _applied(rule, finding, record)
+    for place in _inner(finding, record) if isinstance(found, str) else ():
+        made = _applied(rule, place, record)
+        found = found if isinstance(made, str) else made
+    return found
+
+
+def _applied(rule: Rule, finding: Finding, record: Record) -> Change | str:
     try:
-        return rule(finding, text)
+        return rule(finding, record.sources[finding.source].text)
     except SyntaxError:
         return "The source is not plain Python, so it cannot be edited."
+
+
+def _inner(finding: Finding, record: Record) -> Iterator[Finding]:
+    """The finding at the lines of functions that its line calls, which may hold the form."""
+    if finding.line is None:
+        return
+    asked, seen = (finding.source, finding.line), set[tuple[int, int]]()
+    for program in record.programs:
+        for equation in program.equations:
+            places = [(one.source, one.span.line) for one in equation.frames]
+            if asked not in places:
+                continue
+            # Frames are listed from the innermost on.
+            for source, line in places[: places.index(asked)]:
+                if source is not None and (source, line) not in seen:
+                    seen.add((source, line))
+                    yield replace(finding, source=source, line=line)

@@ -9,6 +9,8 @@ from jaxscope.analysis.variants.edits import Edit, edited, parsed, source_of
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Change
 
+_JIT = ("jax.jit", "jit")
+"""Decorators without static or donated arguments, whose numbers would change."""
 _NAME = re.compile(r"`(\w+)`")
 
 
@@ -27,8 +29,8 @@ def captured_constant(finding: Finding, text: str) -> Change | str:
         ),
         None,
     )
-    if function is None or function.decorator_list:
-        return f"`{name}` is not read in an undecorated function of this text: not tried."
+    if function is None or any(ast.unparse(d) not in _JIT for d in function.decorator_list):
+        return f"`{name}` is not read in a plain or jitted function of this text: not tried."
     if any(isinstance(n, ast.Name) and n.id == name and _stores(n) for n in ast.walk(function)):
         return f"`{name}` is assigned in the function, so it was not tried."
     calls = [

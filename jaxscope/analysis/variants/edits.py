@@ -40,6 +40,57 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     return raw.decode()
 
 
+def edited_lines(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """The text with the lines from the first to the last replaced; a last of 0 inserts before."""
+    lines = text.split("\n")
+    for first, last, new in sorted(edits, reverse=True):
+        lines[first - 1 : last or first - 1] = new.split("\n")
+    return "\n".join(lines)
+
+
+def inlined(text: str, line: int | None) -> Iterator[tuple[str, int]]:
+    """The text with a local variable of one use put into that use, and the line of the use.
+
+    Only in functions: at the top level of a cell each name is a result. Only variables that are
+    assigned on the line or used there, whose value reads names that are assigned once.
+    """
+    for function in ast.walk(parsed(text)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        stored = [node.id for node in names if isinstance(node.ctx, ast.Store)]
+        for statement in function.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    pass
+                case _:
+                    continue
+            uses = [n for n in names if n.id == name and isinstance(n.ctx, ast.Load)]
+            read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+            if len(uses) != 1 or stored.count(name) != 1 or any(one in stored for one in read):
+                continue
+            use = uses[0]
+            if line not in (statement.lineno, use.lineno):
+                continue
+            if statement.lineno == use.lineno or _repeats(function, use):
+                continue
+            made = edited(text, [Edit(use, operand(text, value))])
+            last = statement.end_lineno or statement.lineno
+            lines = made.split("\n")
+            del lines[statement.lineno - 1 : last]
+            yield "\n".join(lines), use.lineno - (last - statement.lineno + 1)
+
+
+def _repeats(function: ast.FunctionDef, use: ast.AST) -> bool:
+    """Whether the use is in a loop or a function inside, which may run it several times."""
+    inside = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp)
+    return any(
+        isinstance(node, inside) and any(one is use for one in ast.walk(node))
+        for node in ast.walk(function)
+        if node is not function
+    )
+
+
 def on_line(tree: ast.AST, line: int | None) -> Iterator[ast.AST]:
     """Nodes that touch a line."""
     for node in ast.walk(tree):

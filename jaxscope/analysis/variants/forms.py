@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 
 from jaxscope.analysis.variants.edits import (
     Edit,
     edited,
     function_name,
+    inlined,
     on_line,
     operand,
     parsed,
@@ -17,35 +19,53 @@ from jaxscope.analysis.variants.edits import (
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Aim, Change
 
-_NOT_SO = "The code on this line has a different form than the rewrite knows, so it was not tried."
+NOT_SO = "The code on this line has a different form than the rewrite knows, so it was not tried."
+Rewrite = Callable[[str, int | None], str]
+"""From a text and a line to the changed text; empty where the form is another."""
 
 
-def explicit_inverse(finding: Finding, text: str) -> Change | str:
+def _rule(title: str, rewrite: Rewrite) -> Callable[[Finding, str], Change | str]:
+    """The rewrite of a line, or of the line with its local variable of one use put in."""
+
+    def rule(finding: Finding, text: str) -> Change | str:
+        made = rewrite(text, finding.line)
+        for joined, line in inlined(text, finding.line) if not made else ():
+            made = made or rewrite(joined, line)
+        return Change(title, finding.line, finding.source, made) if made else NOT_SO
+
+    return rule
+
+
+def _product(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The operands of `a @ b`, `jnp.dot(a, b)` and `jnp.matmul(a, b)`."""
+    match node:
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            return left, right
+        case ast.Call(func=ast.Attribute(attr="dot" | "matmul"), args=[left, right], keywords=[]):
+            return left, right
+        case _:
+            return None
+
+
+def _inverse(text: str, line: int | None) -> str:
     """`inv(a) @ b` as `solve(a, b)`."""
-    for node in on_line(parsed(text), finding.line):
-        match node:
-            case ast.BinOp(
-                left=ast.Call(func=ast.Attribute(attr="inv") as function, args=[a], keywords=[]),
-                op=ast.MatMult(),
-                right=b,
-            ):
+    for node in on_line(parsed(text), line):
+        match _product(node):
+            case (ast.Call(func=ast.Attribute(attr="inv") as function, args=[a], keywords=[]), b):
                 module = source_of(text, function.value)
                 made = f"{module}.solve({source_of(text, a)}, {source_of(text, b)})"
-                return _changed(finding, text, node, made, "`solve` instead of an inverse")
+                return edited(text, [Edit(node, made)])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
 
-def full_sort(finding: Finding, text: str) -> Change | str:
-    """A slice of a sort as `top_k`, or as the minimum or maximum."""
-    for node in on_line(parsed(text), finding.line):
-        if not isinstance(node, ast.Subscript):
-            continue
-        made = _top(text, node)
-        if made:
-            return _changed(finding, text, node, made, "`top_k` instead of a sort")
-    return _NOT_SO
+def _sort(text: str, line: int | None) -> str:
+    """A slice of a sort as `top_k`, an element as the minimum or maximum."""
+    for node in on_line(parsed(text), line):
+        if isinstance(node, ast.Subscript) and (made := _top(text, node)):
+            return edited(text, [Edit(node, made)])
+    return ""
 
 
 def _top(text: str, node: ast.Subscript) -> str:
@@ -59,8 +79,16 @@ def _top(text: str, node: ast.Subscript) -> str:
         case _:
             pass
     match value:
-        case ast.Call(func=ast.Attribute(attr="sort" | "argsort" as kind), args=[x], keywords=[]):
+        case ast.Call(
+            func=ast.Attribute(attr="sort" | "argsort" as kind) as function, args=[x], keywords=[]
+        ):
             pass
+        case ast.Call(
+            func=ast.Attribute(attr="sort" | "argsort" as kind) as function,
+            args=[x],
+            keywords=[ast.keyword(arg="descending", value=ast.Constant(value=True))],
+        ) if not descending:
+            descending = True
         case _:
             return ""
     wanted = node.slice
@@ -70,15 +98,23 @@ def _top(text: str, node: ast.Subscript) -> str:
         case _:
             pass
     array, part = operand(text, x), 0 if kind == "sort" else 1
+    given = source_of(text, x)
+    if wanted is node.slice and not isinstance(wanted, ast.Slice):
+        index = ast.unparse(wanted)
+        if index not in ("0", "-1"):
+            return ""
+        largest = (index == "-1") is not descending
+        name = ("arg" if part else "") + ("max" if largest else "min")
+        return f"{source_of(text, function.value)}.{name}({given})"
     match wanted:
         case ast.Slice(lower=ast.UnaryOp(op=ast.USub(), operand=k), upper=None, step=None):
             if descending:
                 return ""
-            return f"jax.lax.top_k({source_of(text, x)}, {source_of(text, k)})[{part}][..., ::-1]"
+            return f"jax.lax.top_k({given}, {source_of(text, k)})[{part}][..., ::-1]"
         case ast.Slice(lower=None, upper=ast.expr() as k, step=None) if not _negative(k):
             count = source_of(text, k)
             if descending:
-                return f"jax.lax.top_k({source_of(text, x)}, {count})[{part}]"
+                return f"jax.lax.top_k({given}, {count})[{part}]"
             sign = "-" if part == 0 else ""
             return f"{sign}jax.lax.top_k(-{array}, {count})[{part}]"
         case _:
@@ -89,23 +125,21 @@ def _negative(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
-def one_hot_matmul(finding: Finding, text: str) -> Change | str:
+def _one_hot(text: str, line: int | None) -> str:
     """`one_hot(ids, n) @ table` as `table[ids]`."""
-    for node in on_line(parsed(text), finding.line):
-        match node:
-            case ast.BinOp(
-                left=ast.Call(args=[ids, *_]) as call, op=ast.MatMult(), right=table
-            ) if function_name(call) == "one_hot":
+    for node in on_line(parsed(text), line):
+        match _product(node):
+            case (ast.Call(args=[ids, *_]) as call, table) if function_name(call) == "one_hot":
                 made = f"{operand(text, table)}[{source_of(text, ids)}]"
-                return _changed(finding, text, node, made, "index the table")
+                return edited(text, [Edit(node, made)])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
 
-def sequential_map(finding: Finding, text: str) -> Change | str:
-    """`lax.map(f, xs)` as `vmap(f)(xs)`."""
-    for node in on_line(parsed(text), finding.line):
+def _map(text: str, line: int | None) -> str:
+    """`lax.map(f, xs)` as `vmap(f)(xs)`; a stack of a list of products as well."""
+    for node in on_line(parsed(text), line):
         match node:
             case ast.Call(func=ast.Attribute(attr="map") as function, args=[f, xs], keywords=[]):
                 module = source_of(text, function.value)
@@ -113,59 +147,144 @@ def sequential_map(finding: Finding, text: str) -> Change | str:
                     continue
                 vmap = f"{module.rpartition('.')[0] or 'jax'}.vmap"
                 made = f"{vmap}({source_of(text, f)})({source_of(text, xs)})"
-                return _changed(finding, text, node, made, "`vmap` instead of `lax.map`")
+                return edited(text, [Edit(node, made)])
+            case ast.Call(
+                func=ast.Attribute(attr="stack" | "array" | "asarray") as function,
+                args=[
+                    ast.ListComp(
+                        elt=element,
+                        generators=[
+                            ast.comprehension(target=ast.Name(id=name), iter=xs, ifs=[], is_async=0)
+                        ],
+                    )
+                ],
+                keywords=[],
+            ):
+                given = _batch(text, xs, source_of(text, function.value))
+                made = f"jax.vmap(lambda {name}: {source_of(text, element)})({given})"
+                return edited(text, [Edit(node, made)])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
 
-def cond_to_select(finding: Finding, text: str) -> Change | str:
+def _batch(text: str, xs: ast.expr, module: str) -> str:
+    match xs:
+        case ast.Call(func=ast.Name(id="range"), args=bounds):
+            given = ", ".join(source_of(text, one) for one in bounds)
+            return f"{module}.arange({given})"
+        case _:
+            return f"{module}.asarray({source_of(text, xs)})"
+
+
+def _unbatched(text: str, line: int | None) -> str:
     """`vmap(f)(xs)` as `lax.map`, which runs one branch of each `cond`."""
-    for node in on_line(parsed(text), finding.line):
+    for node in on_line(parsed(text), line):
         match node:
             case ast.Call(
-                func=ast.Call(func=ast.Attribute(attr="vmap") as vmap, args=[f], keywords=[]),
+                func=ast.Call(func=ast.Attribute(attr="vmap") as vmap, args=[f, *axes], keywords=k),
                 args=[*args],
                 keywords=[],
             ) if args and not any(isinstance(arg, ast.Starred) for arg in args):
                 module, function = source_of(text, vmap.value), source_of(text, f)
+                mapped = _mapped([*axes, *[one.value for one in k if one.arg == "in_axes"]], args)
+                if mapped is None or any(one.arg != "in_axes" for one in k):
+                    continue
+                given = [source_of(text, arg) for arg in args]
+                chosen = [one for one, is_mapped in zip(given, mapped, strict=True) if is_mapped]
                 if len(args) == 1:
-                    made = f"{module}.lax.map({function}, {source_of(text, args[0])})"
-                else:
+                    made = f"{module}.lax.map({function}, {given[0]})"
+                elif all(mapped):
                     called = operand(text, f)
-                    given = ", ".join(source_of(text, arg) for arg in args)
-                    made = f"{module}.lax.map(lambda one: {called}(*one), ({given}))"
-                return _changed(finding, text, node, made, "`lax.map` instead of `vmap`")
+                    made = f"{module}.lax.map(lambda one: {called}(*one), ({', '.join(given)}))"
+                else:
+                    made = _partly(module, operand(text, f), given, mapped, chosen)
+                return edited(text, [Edit(node, made)])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
 
-def sequential_vmap(finding: Finding, text: str) -> Change | str:
+def _partly(
+    module: str, called: str, given: list[str], mapped: list[bool], chosen: list[str]
+) -> str:
+    """A `lax.map` over some of the arguments."""
+    numbers = iter(range(len(chosen)))
+    one = len(chosen) == 1
+    inner = [
+        ("one" if one else f"one[{next(numbers)}]") if is_mapped else text
+        for text, is_mapped in zip(given, mapped, strict=True)
+    ]
+    xs = chosen[0] if one else f"({', '.join(chosen)})"
+    return f"{module}.lax.map(lambda one: {called}({', '.join(inner)}), {xs})"
+
+
+def _mapped(axes: list[ast.expr], args: list[ast.expr]) -> list[bool] | None:
+    """Flags of the arguments mapped along their first axis; None for another `in_axes`."""
+    if not axes:
+        return [True] * len(args)
+    try:
+        found = ast.literal_eval(axes[0])
+    except ValueError:
+        return None
+    found = (found,) * len(args) if found == 0 else found
+    if not isinstance(found, tuple) or len(found) != len(args):
+        return None
+    known = [one == 0 if one is not None else False for one in found]
+    return known if all(one in (0, None) for one in found) and any(known) else None
+
+
+def _vmap_method(text: str, line: int | None) -> str:
     """A callback that is given the whole batch."""
-    for node in on_line(parsed(text), finding.line):
+    for node in on_line(parsed(text), line):
         match node:
             case ast.keyword(arg="vmap_method", value=ast.Constant(value="sequential") as value):
-                made = '"expand_dims"'
-                return _changed(finding, text, value, made, "one callback for the whole batch")
+                return edited(text, [Edit(value, '"expand_dims"')])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
 
-def type_promotion(finding: Finding, text: str) -> Change | str:
-    """A scalar with a type as a Python number."""
-    for node in on_line(parsed(text), finding.line):
+def _python_number(text: str, line: int | None) -> str:
+    """A scalar with a type as a Python number, also where it was given a name before."""
+    tree = parsed(text)
+    named = {n.id for n in on_line(tree, line) if isinstance(n, ast.Name)}
+    places: list[ast.AST] = list(on_line(tree, line))
+    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _stores(n)]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name in named and stored.count(name) == 1
+            ):
+                places.append(value)
+            case _:
+                pass
+    for node in places:
         match node:
             case ast.Call(args=[ast.Constant(value=int() | float()) as number], keywords=[]) if (
-                function_name(node) in ("float32", "float64")
+                function_name(node) in ("float32", "float64", "array", "asarray")
             ):
-                made = source_of(text, number)
-                return _changed(finding, text, node, made, "a Python number")
+                return edited(text, [Edit(node, source_of(text, number))])
+            case ast.Call(args=[ast.Constant(value=int() | float()) as number, *_]) if (
+                function_name(node) in ("array", "asarray")
+            ):
+                return edited(text, [Edit(node, source_of(text, number))])
             case _:
                 pass
-    return _NOT_SO
+    return ""
 
+
+def _stores(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+explicit_inverse = _rule("`solve` instead of an inverse", _inverse)
+full_sort = _rule("`top_k`, `max` or `min` instead of a sort", _sort)
+one_hot_matmul = _rule("index the table", _one_hot)
+sequential_map = _rule("`vmap` instead of a loop", _map)
+cond_to_select = _rule("`lax.map` instead of `vmap`", _unbatched)
+sequential_vmap = _rule("one callback for the whole batch", _vmap_method)
+type_promotion = _rule("a Python number", _python_number)
 
 _CHECKPOINT = re.compile(r"`jax\.checkpoint\((\w+)\)`")
 
@@ -185,8 +304,4 @@ def saved_residuals(finding: Finding, text: str) -> Change | str:
             made = "\n".join(lines)
             title = f"`jax.checkpoint` on `{node.name}`"
             return Change(title, first, finding.source, made, aim=Aim.MEMORY)
-    return _NOT_SO
-
-
-def _changed(finding: Finding, text: str, node: ast.AST, made: str, title: str) -> Change:
-    return Change(title, finding.line, finding.source, edited(text, [Edit(node, made)]))
+    return NOT_SO

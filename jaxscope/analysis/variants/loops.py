@@ -1,9 +1,11 @@
-"""A Python loop inside a compiled program as one `fori_loop`."""
+"""A Python loop inside a compiled program as one `fori_loop` or `scan`."""
 
 from __future__ import annotations
 
 import ast
 import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from jaxscope.analysis.variants.edits import Edit, edited, on_line, parsed, source_of
 from jaxscope.model.finding import Finding
@@ -14,7 +16,8 @@ _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Delete, ast
 
 
 def rolled(finding: Finding, text: str) -> Change | str:
-    """`for i in range(n)` with the names that it assigns as the carry."""
+    """`for i in range(n)` as a `fori_loop`, and a loop over arrays as a `scan`, with the names that
+    an iteration assigns as the carry."""
     loops = [
         node
         for node in on_line(parsed(text), finding.line)
@@ -23,15 +26,60 @@ def rolled(finding: Finding, text: str) -> Change | str:
     if not loops:
         return "The copies come from no `for` loop on this line, so it was not tried."
     loop = loops[0]
+    header = _header(text, loop)
+    if isinstance(header, str):
+        return header
+    carried = _carried(text, loop, header.targets)
+    if isinstance(carried, str):
+        return carried
+    made = _written(text, loop, header, carried)
+    title = f"`{header.name}` instead of a Python loop"
+    return Change(title, finding.line, finding.source, edited(text, [Edit(loop, made)]))
+
+
+class _Header(NamedTuple):
+    """The head of a loop, in JAX's terms."""
+
+    name: str
+    targets: tuple[str, ...]
+    low: str = ""
+    high: str = ""
+    xs: str = ""
+    """The arrays of a scan."""
+    target: str = ""
+
+
+def _header(text: str, loop: ast.For) -> _Header | str:
     match loop:
+        case ast.For(orelse=[_, *_]):
+            return "The loop has an `else`, so it was not tried."
         case ast.For(
             target=ast.Name(id=index),
             iter=ast.Call(func=ast.Name(id="range"), args=[*bounds], keywords=[]),
-            orelse=[],
         ) if 1 <= len(bounds) <= 2:
-            pass
+            low = "0" if len(bounds) == 1 else source_of(text, bounds[0])
+            return _Header("fori_loop", (index,), low, source_of(text, bounds[-1]))
+        case ast.For(
+            target=ast.Name(id=name), iter=ast.Name() | ast.Attribute() | ast.Subscript() as rows
+        ):
+            return _Header("scan", (name,), xs=_stacked(text, rows), target=name)
+        case ast.For(
+            target=ast.Tuple(elts=elements) as target,
+            iter=ast.Call(func=ast.Name(id="zip"), args=rows, keywords=[]),
+        ) if len(rows) == len(elements) and all(isinstance(e, ast.Name) for e in elements):
+            xs = ", ".join(_stacked(text, one) for one in rows)
+            names = tuple([e.id for e in elements if isinstance(e, ast.Name)])
+            return _Header("scan", names, xs=f"({xs})", target=source_of(text, target))
         case _:
-            return "The loop is not `for i in range(n)`, so a `fori_loop` was not tried."
+            return "The loop is over neither a `range` nor arrays, so it was not tried."
+
+
+def _stacked(text: str, rows: ast.expr) -> str:
+    return f"jax.numpy.asarray({source_of(text, rows)})"
+
+
+def _carried(text: str, loop: ast.For, targets: Sequence[str]) -> list[str] | str:
+    """Names that an iteration passes to the next, or the reason why the loop is not rewritten."""
     if any(isinstance(node, (*_LEAVES, *_DEFINES)) for node in ast.walk(loop)):
         return "The loop has a `break`, a `return` or a definition, so it was not tried."
     stored = [
@@ -41,16 +89,21 @@ def rolled(finding: Finding, text: str) -> Change | str:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     inner = _scoped(loop)
-    names = [name for name in dict.fromkeys(stored) if name != index and name not in inner]
+    names = [name for name in dict.fromkeys(stored) if name not in targets and name not in inner]
     carried = [name for name in names if _read_first(loop.body, name)]
     if not carried:
         return "No value is carried from one iteration to the next, so it was not tried."
-    rest = [name for name in names if name not in carried]
-    if any(_read_after(text, loop, name) for name in rest):
-        return f"`{rest[0]}` is read after the loop, so it was not tried."
+    rest = [name for name in (*names, *targets) if name not in carried]
+    late = next((name for name in rest if _read_after(text, loop, name)), None)
+    if late is not None:
+        return f"`{late}` is read after the loop, so it was not tried."
     if _mutates(loop):
         return "The loop changes an object in place, so it was not tried."
-    low, high = ("0", bounds[0]) if len(bounds) == 1 else (source_of(text, bounds[0]), bounds[1])
+    return carried
+
+
+def _written(text: str, loop: ast.For, header: _Header, carried: Sequence[str]) -> str:
+    """The body as a function, and the loop as one call."""
     indent = " " * loop.col_offset
     first, last = loop.body[0], loop.body[-1]
     lines = text.split("\n")[first.lineno - 1 : last.end_lineno]
@@ -62,15 +115,20 @@ def rolled(finding: Finding, text: str) -> Change | str:
     unpacked = "" if one else f"{indent}    {carry} = carry\n"
     parameter = carry if one else "carry"
     packed = carry if one else f"({carry})"
-    made = (
-        f"def iteration({index}, {parameter}):\n{unpacked}{body}\n{indent}    return {carry}\n\n"
-        f"{indent}{carry} = jax.lax.fori_loop({low}, {source_of(text, high)}, iteration, {packed})"
-    )
-    return Change(
-        "`fori_loop` instead of a Python loop",
-        finding.line,
-        finding.source,
-        edited(text, [Edit(loop, made)]),
+    if header.name == "fori_loop":
+        return (
+            f"def iteration({header.targets[0]}, {parameter}):\n{unpacked}{body}\n"
+            f"{indent}    return {carry}\n\n"
+            f"{indent}{carry} = jax.lax.fori_loop({header.low}, {header.high}, iteration, {packed})"
+        )
+    given = header.target
+    if len(header.targets) > 1:
+        unpacked += f"{indent}    {given} = rows\n"
+        given = "rows"
+    result = f"{indent}{packed}, _ = jax.lax.scan(iteration, {packed}, {header.xs})"
+    return (
+        f"def iteration({parameter}, {given}):\n{unpacked}{body}\n"
+        f"{indent}    return {packed}, None\n\n{result}"
     )
 
 

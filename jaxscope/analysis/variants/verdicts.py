@@ -15,6 +15,11 @@ differ by a few percent, and a fix is not worth less."""
 PEAK = 0.05
 """The same for the planned peak, which is exact: less is not worth an edit."""
 
+COMPILE = 0.5
+"""The compile time must fall by this share: it is measured once."""
+COMPILE_S = 0.1
+"""And by these seconds."""
+
 
 def agreeing(series: Sequence[Ratio]) -> Ratio:
     """Several series of rounds as one ratio: the last two that agree on a verdict, with an
@@ -61,9 +66,20 @@ def judge(
         return TrialVerdict.BETTER, ""
     if slower:
         return TrialVerdict.WORSE, ""
+    if aim is Aim.COMPILE and _compiles_faster(before, after):
+        if unclear:
+            return TrialVerdict.UNCLEAR, "It compiles faster, but whether calls are slower is open."
+        return TrialVerdict.BETTER, "It compiles faster."
     if unclear:
         return TrialVerdict.UNCLEAR, ratio.why or "The rounds do not decide."
     return TrialVerdict.SAME, "No gain here."
+
+
+def _compiles_faster(before: PlanFigures, after: PlanFigures) -> bool:
+    if before.compile_s is None or after.compile_s is None:
+        return False
+    saved = before.compile_s - after.compile_s
+    return saved >= max(COMPILE_S, COMPILE * before.compile_s)
 
 
 def _saved(before: PlanFigures, after: PlanFigures) -> float | None:

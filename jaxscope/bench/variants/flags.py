@@ -11,10 +11,11 @@ from jaxscope.bench.variants.isolation import TrialRefused
 from jaxscope.bench.variants.programs import Builder, BuiltProgram
 from jaxscope.bench.variants.trial import TrialError, built, explained, judged
 from jaxscope.capture.run.context import RunOrigin
-from jaxscope.model import Record
+from jaxscope.model import Form, Record
 from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
 from jaxscope.results.trials import Trials
 
+NO_PROGRAM = "There is no one compiled program to try options on: %jaxjit a call first."
 NO_FLAGS = "There is no table of options for the backend `{}` of this jaxlib."
 
 
@@ -28,8 +29,8 @@ def sweep(
 
     Raises TrialError where there is nothing to sweep, or the original cannot be built.
     """
-    if origin is None or not record.programs:
-        raise TrialError("Nothing was compiled, so there are no options to try.")
+    if origin is None or not record.programs or origin.form is Form.PROFILED:
+        raise TrialError(NO_PROGRAM)
     program = record.programs[0]
     backend = program.devices[0].partition(":")[0] if program.devices else "cpu"
     table = flags_for(backend, record.environment.jaxlib)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import ast
 import copy
 import dis
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -26,6 +34,7 @@ _IN_PLACE = frozenset(
     "append extend insert update add remove pop clear setdefault write writelines flush close "  # noqa: SIM905
     "sleep save savez tofile to_csv seed shuffle debug info callback io_callback".split()
 )
+_CONTAINER = frozenset("append extend insert update add remove pop clear setdefault".split())  # noqa: SIM905
 _GLOBAL = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _ABSENT = object()
 
@@ -34,17 +43,28 @@ class TrialRefused(Exception):
     """A program that must not run again; the text is a whole sentence."""
 
 
-def refuse_effects(tree: ast.AST, namespace: Mapping[str, Any], names: Iterable[str]) -> None:
+class TrialSkipped(TrialRefused):
+    """A change that cannot be applied here, so that nothing was tried."""
+
+
+def refuse_effects(
+    tree: ast.AST,
+    namespace: Mapping[str, Any],
+    names: Collection[str],
+    function: Callable[..., Any] | None = None,
+) -> None:
     """Raise TrialRefused for code whose effects a trial would repeat.
 
-    `names` are those that the code reads: the user's functions behind them are searched, too.
+    `names` are those that the code reads: the user's functions behind them are searched, too, and
+    `function`.
     """
+    read = frozenset(names)
     for node in ast.walk(tree):
         what = ""
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _EFFECTS:
                 what = f"`{name}`"
-            case ast.Call(func=ast.Attribute() as called) if _has_effects(called, namespace):
+            case ast.Call(func=ast.Attribute() as called) if _has_effects(called, namespace, read):
                 what = f"`{ast.unparse(called)}`"
             case ast.Global() | ast.Nonlocal() | ast.Await() | ast.Yield():
                 what = f"`{type(node).__name__.lower()}`"
@@ -53,14 +73,16 @@ def refuse_effects(tree: ast.AST, namespace: Mapping[str, Any], names: Iterable[
         if what:
             raise _refusal(what, getattr(node, "lineno", None))
     seen: set[int] = set()
-    for name in names:
-        value = namespace.get(name, _ABSENT)
+    called = [(name, namespace.get(name)) for name in names]
+    for name, value in [*called, ("the function", function)]:
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
             _search(inner.__code__, inner.__globals__, name, seen)
 
 
-def _has_effects(called: ast.Attribute, namespace: Mapping[str, Any]) -> bool:
+def _has_effects(
+    called: ast.Attribute, namespace: Mapping[str, Any], read: Collection[str]
+) -> bool:
     root = _root(called)
     module = namespace.get(root)
     package = module.__name__.partition(".")[0] if isinstance(module, ModuleType) else root
@@ -68,6 +90,8 @@ def _has_effects(called: ast.Attribute, namespace: Mapping[str, Any]) -> bool:
         return True
     if root in ("np", "numpy"):  # its global generator
         return ".random." in ast.unparse(called)
+    if called.attr in _CONTAINER and root and root not in read:
+        return False  # a container of the code's own
     return called.attr in _IN_PLACE and not _functional(called)
 
 
@@ -145,10 +169,22 @@ def reached(namespace: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ..
             _refuse_closure(function)
             if function.__globals__ is not namespace:
                 continue
-            read = [n for n in _names(function.__code__) if n in namespace and n not in found]
+            read = [n for n in names_in(function.__code__) if n in namespace and n not in found]
             found |= dict.fromkeys(read)
             queue += read
     return tuple(found)
+
+
+def function_behind(value: Any) -> FunctionType | None:
+    """The user's function that a call of the value runs; None for a library's."""
+    inner = getattr(value, "func", value)
+    inner = getattr(inner, "__wrapped__", inner)
+    inner = getattr(inner, "__func__", inner)
+    if not isinstance(inner, FunctionType) and not isinstance(inner, type):
+        inner = getattr(type(inner), "__call__", None)  # noqa: B004
+    if isinstance(inner, FunctionType) and is_user_file(inner.__code__.co_filename):
+        return inner
+    return None
 
 
 def _functions(value: Any) -> Iterator[FunctionType]:
@@ -163,11 +199,12 @@ def _functions(value: Any) -> Iterator[FunctionType]:
             yield one
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_in(code: CodeType) -> Iterator[str]:
+    """Names that the code and the functions in it look up."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from names_in(constant)
 
 
 def _refuse_closure(function: FunctionType) -> None:
@@ -195,7 +232,8 @@ def isolated(
     """
     before = dict(namespace)
     memo: dict[int, Any] = {}
-    for name in names:
+    # An annotated assignment changes it, though no code names it.
+    for name in dict.fromkeys([*names, "__annotations__"]):
         if name in before:
             namespace[name] = _copied(name, before[name], memo)
     try:
@@ -224,6 +262,11 @@ def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
         raise TrialRefused(
             f"`{name}` cannot be copied, so a trial could change it: not tried."
         ) from None
+
+
+def copied_arguments(arguments: Any) -> Any:
+    """Copies of the arguments of a call."""
+    return _copied("an argument", arguments, {})
 
 
 def _leaves(value: Any) -> list[Any]:

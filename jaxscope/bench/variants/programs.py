@@ -5,19 +5,26 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 import jax
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
-from jaxscope.analysis.variants.edits import parsed
 from jaxscope.bench.rounds.watchdog import run_on_thread
-from jaxscope.bench.variants.isolation import TrialRefused, refuse_program_effects
+from jaxscope.bench.variants.isolation import (
+    TrialRefused,
+    copied_arguments,
+    function_behind,
+    names_in,
+    refuse_program_effects,
+)
+from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
+from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import evaluate_call, parse_call
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
 from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
@@ -30,7 +37,7 @@ from jaxscope.capture.run.program_run import Run, Subject
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.timing.peaks import PeakCache
-from jaxscope.model import Cost, Form, Memory, Source, SourceKind
+from jaxscope.model import Cost, Form, Memory, Source
 from jaxscope.model.variants import Change, PlanFigures
 
 
@@ -46,6 +53,14 @@ class BuiltProgram:
     results: Mapping[str, Any]
     """Values by name, as the code binds them; the value of the last expression as ``."""
     plan: PlanFigures
+    lowered: Any = None
+    """JAX's `Lowered`; None for plain Python."""
+
+    def same_program(self, other: BuiltProgram) -> bool:
+        """Whether both were lowered to the same text."""
+        if self.lowered is None or other.lowered is None:
+            return False
+        return self.lowered.as_text() == other.lowered.as_text()
 
     def fresh(self) -> tuple[Any, ...]:
         """Arguments for one more call."""
@@ -68,18 +83,50 @@ class Builder:
         text = self.origin.text
         if text is not None:
             return text.syntax.tree
-        return ast.parse(self.origin.expression.strip(), mode="eval")
+        return ast.parse(self.origin.expression.strip() or "None", mode="eval")
+
+    @property
+    def call(self) -> FunctionCall | None:
+        """The call of `jaxscope.inspect`. Raises TrialRefused where its inputs are gone."""
+        held = self.origin.held
+        if held is None:
+            return None
+        found = held.call()
+        if found is None:
+            raise TrialRefused(
+                f"An input of `{held.name}` is gone since the run: keep it in a variable, and "
+                "inspect again."
+            )
+        return found
+
+    @property
+    def space(self) -> MutableMapping[str, Any]:
+        """The namespace that the code reads."""
+        call = self.call
+        function = None if call is None else function_behind(call.function)
+        return self.origin.namespace if function is None else function.__globals__
 
     def names(self) -> tuple[str, ...]:
         """Names that the code reads."""
         text = self.origin.text
         if text is not None:
             return text.syntax.reads
+        call = self.call
+        if call is not None:
+            function = function_behind(call.function)
+            return () if function is None else tuple(names_in(function.__code__))
         found = [node.id for node in ast.walk(self.syntax) if isinstance(node, ast.Name)]
         return tuple(dict.fromkeys(found))
 
-    def build(self, namespace: MutableMapping[str, Any], change: Change) -> BuiltProgram:
+    def build(
+        self,
+        namespace: MutableMapping[str, Any],
+        change: Change,
+        original: BuiltProgram | None = None,
+    ) -> BuiltProgram:
         """The program under a change; `Change("")` changes nothing.
+
+        The original gives the arguments of a changed program that donates them.
 
         Raises what the code and JAX raise, TrialRefused, and TimedOut.
         """
@@ -92,49 +139,64 @@ class Builder:
             context = RunContext(namespace, listener, PeakCache())
             text = self._text(change)
             source = None if text is None else text.source
-            with invocation("trial", origin.form, settings, context, source) as given:
-                if origin.form is Form.BLOCK:
-                    assert text is not None
-                    return self._one(CellSubject(text, settings, namespace), given, change)
+            with (
+                self._redefined(namespace, change),
+                invocation("trial", origin.form, settings, context, source) as given,
+            ):
                 if text is None:
-                    self._define(namespace, change)
-                    call = evaluate_call(parse_call(origin.expression, "jaxtry"), namespace)
+                    call = self._call(namespace)
                     return self._one(CallSubject(call, settings, namespace), given, change)
-                return self._of_functions(text, settings, namespace, given, change)
+                if origin.form is Form.PROFILED:
+                    return self._plain(text, namespace)
+                if origin.form is Form.BLOCK:
+                    return self._one(CellSubject(text, settings, namespace), given, change)
+                return self._of_functions(text, settings, namespace, given, change, original)
+
+    def _redefined(
+        self, namespace: MutableMapping[str, Any], change: Change
+    ) -> AbstractContextManager[None]:
+        """Functions of other cells, defined again where the program may call a changed one."""
+        if self.origin.text is None and self.origin.held is None:
+            return redefined(namespace, self.sources, change)
+        if not change.text or (self.origin.text is not None and change.source == 0):
+            return nullcontext()
+        others = self.sources if self.origin.text is None else self.sources[1:]
+        moved = change if self.origin.text is None else replace(change, source=change.source - 1)
+        return redefined(namespace, others, moved)
+
+    def _call(self, namespace: MutableMapping[str, Any]) -> FunctionCall:
+        """The call, of the function as it is defined now, on copies of its arguments."""
+        call = self.call
+        if call is None:
+            return evaluate_call(parse_call(self.origin.expression, "jaxtry"), namespace)
+        args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
+        name = getattr(call.function, "__name__", "")
+        function = call.function
+        known = namespace.get(name)
+        if function_behind(known) is not None and _same_place(known, function):
+            function = known
+        return FunctionCall(function, args, kwargs)
+
+    def _plain(self, text: CellText, namespace: MutableMapping[str, Any]) -> BuiltProgram:
+        """A profiled cell as a call of plain Python."""
+        run, inputs = repeatable(text, self.names(), namespace)
+        results = run()
+        refuse_deleted(inputs)
+
+        def call() -> Any:
+            made = run()
+            return [one for one in jax.tree_util.tree_leaves(made) if isinstance(one, jax.Array)]
+
+        return BuiltProgram("cell", call, (), False, results, PlanFigures(None, None, None, None))
 
     def _text(self, change: Change) -> CellText | None:
         text = self.origin.text
-        if text is None or not change.text:
+        if text is None or not change.text or change.source != 0:
             return text
-        if change.source != 0:
-            raise TrialRefused("The line is in an earlier cell: %jaxjit its call to try the fix.")
         lines = change.text.split("\n")
         # The `%%` line stays empty, so that lines count as in the cell.
         tree = ast.parse("\n".join(["", *lines[1:]]), filename=text.file)
         return replace(text, text=change.text, body="\n".join(lines[1:]), syntax=CellSyntax(tree))
-
-    def _define(self, namespace: MutableMapping[str, Any], change: Change) -> None:
-        """Define the user's functions of a call again, one of them changed."""
-        for number, source in enumerate(self.sources):
-            changed = bool(change.text) and number == change.source
-            if source.kind is SourceKind.MODULE:
-                if changed:
-                    raise TrialRefused(f"The line is in `{source.name}`, a file: not tried.")
-                continue
-            tree = parsed(change.text if changed else source.text)
-            for node in tree.body:
-                if not isinstance(node, ast.FunctionDef):
-                    continue
-                known = namespace.get(node.name)
-                inner = getattr(known, "__wrapped__", known)
-                if not isinstance(inner, FunctionType):
-                    continue
-                if inner.__code__.co_filename != source.file:
-                    raise TrialRefused(
-                        f"`{node.name}` was defined again since the run: run the call again."
-                    )
-                module = ast.Module([node], type_ignores=[])
-                exec(compile(module, source.file, "exec"), cast("dict[str, Any]", namespace))
 
     def _one(self, subject: Subject, given: Invocation, change: Change) -> BuiltProgram:
         run = Run(subject, given)
@@ -164,6 +226,7 @@ class Builder:
         namespace: MutableMapping[str, Any],
         given: Invocation,
         change: Change,
+        original: BuiltProgram | None,
     ) -> BuiltProgram:
         """The cell runs as plain Python; of its programs the one that is wanted is timed."""
         forms = {Form.FUNCTION: FunctionCell, Form.DECORATOR: DecoratedCell}
@@ -184,8 +247,13 @@ class Builder:
             raise TrialRefused(f"The changed cell does not compile `{self.wanted}` any more.")
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
-        request = captured.request
-        return self._built(captured, request.args, request.kwargs, change, None, None, {}, results)
+        args, kwargs = captured.request.args, captured.request.kwargs
+        replaced = None
+        if _is_deleted((args, kwargs)):
+            if original is None or kwargs:
+                raise TrialRefused("The cell donates its arguments, so it cannot run twice.")
+            replaced = original.args
+        return self._built(captured, args, kwargs, change, None, None, {}, results, replaced)
 
     def _built(
         self,
@@ -197,6 +265,7 @@ class Builder:
         finalize: Callable[[Any], Any] | None,
         before: Mapping[str, Any],
         results: Mapping[str, Any] | None = None,
+        replaced: tuple[Any, ...] | None = None,
     ) -> BuiltProgram:
         handles = captured.handles
         if change.options:
@@ -214,8 +283,11 @@ class Builder:
         infos = describe.argument_infos(handles)
         donates = any(info.donated for info in infos)
         args, kwargs = captured.arguments(args, kwargs)
+        if any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree_util.tree_leaves(args)):
+            raise TrialRefused("The report is of shapes, without values to run: pass arrays.")
         static = _without_statics(captured, args, kwargs)
         args, kwargs = static if static is not None else (args, kwargs)
+        args = args if replaced is None else replaced
 
         def call(*values: Any) -> Any:
             return compiled(*values, **kwargs)
@@ -226,7 +298,7 @@ class Builder:
         )
         if results is None:
             assert finalize is not None
-            space = self.origin.namespace
+            space = self.space
             value = finalize(outputs)
             results = _bound(before, space, value)
         cost = describe.cost(handles)
@@ -237,7 +309,8 @@ class Builder:
             needs.peak if isinstance(needs, Memory) else None,
             compile_s,
         )
-        return BuiltProgram(captured.request.name, target, tuple(args), donates, results, plan)
+        name = captured.request.name
+        return BuiltProgram(name, target, tuple(args), donates, results, plan, handles.lowered)
 
     def _within(self, work: Callable[[], Any], what: str) -> Any:
         return run_on_thread(work, self.limit_s, f"The trial: {what}")
@@ -257,6 +330,19 @@ def _without_statics(
     kept = [a for a in args if all(choose(leaf).traced for leaf in jax.tree_util.tree_leaves(a))]
     known = {k: v for k, v in kwargs.items() if k in infos[1]}
     return (tuple(kept), known) if len(kept) == len(infos[0]) else None
+
+
+def _is_deleted(tree: Any) -> bool:
+    leaves = jax.tree_util.tree_leaves(tree)
+    return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
+
+
+def _same_place(one: Any, other: Any) -> bool:
+    """Whether two functions are of the same definition, which was perhaps run again."""
+    mine, theirs = function_behind(one), function_behind(other)
+    if mine is None or theirs is None or is_jitted(one) is not is_jitted(other):
+        return False
+    return mine.__code__.co_filename == theirs.__code__.co_filename
 
 
 def _bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> dict[str, Any]:

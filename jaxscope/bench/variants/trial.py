@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants import rounds
 from jaxscope.bench.variants.isolation import (
     TrialRefused,
+    TrialSkipped,
     isolated,
     missing,
     reached,
@@ -28,7 +30,9 @@ from jaxscope.results.trials import Trials
 NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
-_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE)
+_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
+_UNREACHED = "The program does not use the function that was changed, so it was not tried."
+_SAME_PROGRAM = "Both compile to the same program."
 
 
 _CAVEATS = (FindingKind.UNCERTAIN_FIGURE, FindingKind.APPROXIMATE_SOURCE_MAPPING)
@@ -73,6 +77,8 @@ class _Trials:
     origin: RunOrigin
     time_limit: float
     say: Callable[[str], None]
+    _known: dict[Change, VariantTrial] = dataclasses.field(default_factory=dict)
+    """Trials by change: two findings may advise the same one."""
 
     def of(self, number: int, change: Change | str) -> VariantTrial:
         """One trial; it never raises but for an interrupt."""
@@ -82,18 +88,40 @@ class _Trials:
             return VariantTrial(
                 kind, TrialVerdict.NOT_TRIED, change, number=number, line=finding.line
             )
+        change = with_jax(change, self.origin)
         self.say(f"trying: {change.title}")
         source = self.record.sources[change.source] if self.record.sources else None
+        where = f" in {source.name}" if source is not None and change.source else ""
         text = "" if source is None else source.text
         cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
         shown = unified(text, change.text) if change.text else ""
         if change.donate:
             cell = _with_option(text, f"-d {','.join(change.donate)}")
             shown = unified(text, cell)
-        found = tried(self.record, self.origin, change, self.time_limit)
+        key = dataclasses.replace(change, line=None)
+        found = self._known.get(key) or tried(self.record, self.origin, change, self.time_limit)
+        self._known[key] = found
+        if found.verdict is TrialVerdict.NOT_TRIED:
+            return dataclasses.replace(found, title=kind, number=number, line=finding.line)
         return dataclasses.replace(
-            found, number=number, line=change.line, diff=shown, cell=cell.rstrip()
+            found,
+            title=found.title + where,
+            number=number,
+            line=change.line,
+            diff=shown,
+            cell=cell.rstrip(),
         )
+
+
+def with_jax(change: Change, origin: RunOrigin) -> Change:
+    """The change with `import jax` where its code needs that and the namespace lacks it."""
+    known = origin.text is None or "jax" in origin.namespace
+    if known or not re.search(r"\bjax\.", change.text) or "import jax\n" in change.text:
+        return change
+    first, _, rest = change.text.partition("\n")
+    if not first.startswith("%%"):
+        return change
+    return dataclasses.replace(change, text=f"{first}\nimport jax\n{rest}")
 
 
 def _with_option(text: str, option: str) -> str:
@@ -111,7 +139,11 @@ def tried(record: Record, origin: RunOrigin, change: Change, time_limit: float) 
     with Alarm() as alarm, explained(change) as outcome:
         before, after = built_pair(builder, change, alarm)
         outcome.append(judged(change, before, after, alarm, time.perf_counter() + time_limit))
-    return outcome[0]
+    found = outcome[0]
+    outside = origin.text is None or change.source != 0
+    if found.why == _SAME_PROGRAM and outside:
+        return dataclasses.replace(found, verdict=TrialVerdict.NOT_TRIED, why=_UNREACHED)
+    return found
 
 
 @contextmanager
@@ -120,6 +152,10 @@ def explained(change: Change) -> Generator[list[VariantTrial]]:
     outcome: list[VariantTrial] = []
     try:
         yield outcome
+    except TrialSkipped as skipped:
+        why = str(skipped)
+        made = VariantTrial(change.title, TrialVerdict.NOT_TRIED, why, options=change.options)
+        outcome.append(made)
     except (TrialRefused, TimedOut) as refused:
         why = str(refused)
         outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
@@ -135,7 +171,7 @@ def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltPro
     """The original and the changed program; the namespace is the same afterwards."""
     original = built(builder, Change(""), alarm)
     try:
-        return original, built(builder, change, alarm)
+        return original, built(builder, change, alarm, original)
     except (TrialRefused, TimedOut):
         raise
     except Exception as error:
@@ -144,17 +180,20 @@ def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltPro
         ) from error
 
 
-def built(builder: Builder, change: Change, alarm: Alarm) -> BuiltProgram:
+def built(
+    builder: Builder, change: Change, alarm: Alarm, original: BuiltProgram | None = None
+) -> BuiltProgram:
     """One program, built in an isolated namespace."""
-    origin, names = builder.origin, builder.names()
-    space = origin.namespace
-    refuse_effects(builder.syntax, space, names)
+    space, names, call = builder.space, builder.names(), builder.call
+    refuse_effects(builder.syntax, space, names, None if call is None else call.function)
     missing(space, names, ())
+    if call is not None:
+        missing({call.name: (call.args, call.kwargs)}, (call.name,), ())
     with (
         isolated(space, reached(space, names)) as copies,
         alarm.within(builder.limit_s, "The trial"),
     ):
-        return builder.build(copies, change)
+        return builder.build(copies, change, original)
 
 
 def judged(
@@ -173,6 +212,10 @@ def judged(
             options=change.options,
             before=old,
             after=new,
+        )
+    if change.text and before.same_program(after) and not after.donates:
+        return VariantTrial(
+            change.title, TrialVerdict.SAME, _SAME_PROGRAM, before=old, after=new, error=check.error
         )
     ratio = rounds.ratio(before, after, deadline, alarm)
     verdict, why = verdicts.judge(ratio, change.aim, before.plan, after.plan)

@@ -16,6 +16,7 @@ from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile.compile_clock import CompileClock, clocking
 from jaxscope.capture.program.compile import Captured, Say, device_and_precision
 from jaxscope.capture.program.request import CompileRequest, Programs
+from jaxscope.capture.run.held_call import HeldCall
 from jaxscope.capture.run.measure import Measured
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
@@ -157,6 +158,8 @@ class RunOrigin:
     """The cell; None for a call."""
     expression: str = ""
     """The call of a line magic."""
+    held: HeldCall | None = field(default=None, repr=False)
+    """The call of `jaxscope.inspect`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,12 @@ from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options.profile_plan import ProfilePlan
+from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import barriers, cell_programs, profiler
 from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
-from jaxscope.capture.run.context import Ran, RunContext
+from jaxscope.capture.run.context import Ran, RunContext, RunOrigin
 from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
@@ -121,7 +122,12 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
         if error is None:
             raise
         raise error from None  # the cell's own error takes precedence
-    return Ran(None if text.silenced else value, record, texts, error=error)
+    settings = Settings(profile=plan)
+    origin = RunOrigin(
+        form=Form.PROFILED, settings=settings, namespace=context.namespace, text=text
+    )
+    value = None if text.silenced else value
+    return Ran(value, record, texts, error=error, origin=None if error else origin)
 
 
 def _read(

@@ -6,6 +6,7 @@ each function and signature that it called.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin,
 from jaxscope.capture.run.decorator_form import DecoratedCell
 from jaxscope.capture.run.error_notes import CellErrors, explained_call
 from jaxscope.capture.run.function_form import FunctionCell
+from jaxscope.capture.run.held_call import HeldCall
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.source import cell_names
@@ -95,7 +97,13 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
         context = RunContext({}, listener, PeakCache(), cell_names.cell_name)
         _wait(settings, context)
         asked = FunctionCall(function, args, kwargs)
-        return _call(asked, settings, context, Form.CALL, asked.name)
+        ran = _call(asked, settings, context, Form.CALL, asked.name)
+        with contextlib.suppress(Exception):  # a pytree of the user's may refuse
+            origin = RunOrigin(
+                form=Form.CALL, settings=settings, namespace={}, held=HeldCall(asked)
+            )
+            ran = replace(ran, origin=origin)
+        return ran
 
 
 def cell_alone(

@@ -95,19 +95,33 @@ def _shape(record: Record) -> Any:
 
 def _try(report: Report, session: Session) -> NextStepJson | None:
     """The fixes of the findings, where one of them can be applied to the code."""
-    record, shown_by = report.record, session.shown_by(report)
-    changes = [change_of(finding, record) for finding in report.findings]
-    # A cell is tried with a change of its own text; a call, with one of its functions.
-    fixes = [
-        change
-        for change in changes
-        if not isinstance(change, str) and (change.source == 0 or record.form is Form.LINE)
-    ]
-    if report.origin is None or shown_by is None or not fixes:
+    shown_by, numbers = session.shown_by(report), _fixes(report)
+    if shown_by is None or not numbers:
         return None
     code = f"%jaxtry --of {shown_by.number}"
     title = f"Does the advice help here? Runs {code}"
     return {"label": "Try the fixes", "title": title, "code": code}
+
+
+def finding_steps(report: Report, session: Session) -> list[NextStepJson]:
+    """The trial of each finding whose fix can be applied, as a button beside it."""
+    shown_by = session.shown_by(report)
+    if shown_by is None:
+        return []
+    found: list[NextStepJson] = []
+    for number in _fixes(report):
+        code = f"%jaxtry --of {shown_by.number} {number}"
+        title = f"Does this fix help here? Runs {code}"
+        found.append({"label": "Try it", "title": title, "code": code, "finding": number})
+    return found
+
+
+def _fixes(report: Report) -> list[int]:
+    """The numbers of the findings, from 1, whose fix can be applied to the code."""
+    if report.origin is None:
+        return []
+    changes = [change_of(finding, report.record) for finding in report.findings]
+    return [i for i, change in enumerate(changes, 1) if not isinstance(change, str)]
 
 
 _STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (_try, _profile, _diff)

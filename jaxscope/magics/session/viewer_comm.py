@@ -88,9 +88,12 @@ class Serving(Family):
         if report is None:
             raise Refused(GONE, "gone") if self.store.had(name) else Refused(FORGOTTEN, "forgotten")
         if request.get("op") == "next":
-            from jaxscope.magics.session.next_steps import next_steps
+            from jaxscope.magics.session.next_steps import finding_steps, next_steps
 
-            return packed({"steps": next_steps(report, self.scope.session)})
+            session = self.scope.session
+            return packed(
+                {"steps": [*next_steps(report, session), *finding_steps(report, session)]}
+            )
         found = answer(report, request)
         self.store.shrink()
         return found

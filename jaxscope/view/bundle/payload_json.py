@@ -265,6 +265,8 @@ class NextStepJson(TypedDict):
     """The text of a cell."""
     replaces: NotRequired[str]
     """The text of the report's cell that `code` takes the place of; else it is a cell below."""
+    finding: NotRequired[int]
+    """The finding, from 1, beside which the button is; else it is in the header."""
 
 
 class NextStepsJson(TypedDict):

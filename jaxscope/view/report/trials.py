@@ -66,8 +66,26 @@ def title(trial: VariantTrial) -> str:
 
 
 def document(trials: Sequence[VariantTrial], first: Sequence[str]) -> Document:
-    """All trials, in the order of their findings."""
-    return Document("trials", tuple(first), (), tuple(map(_chapter, trials)), css=Html(_STYLE))
+    """All trials, in the order of their findings; options without a gain in one chapter."""
+    idle = [one for one in trials if one.options and one.verdict is not TrialVerdict.BETTER]
+    shown = [one for one in trials if one not in idle]
+    chapters = [*map(_chapter, shown), *([_without_gain(idle)] if idle else [])]
+    return Document("trials", tuple(first), (), tuple(chapters), css=Html(_STYLE))
+
+
+def _without_gain(trials: Sequence[VariantTrial]) -> Chapter:
+    """One line for the options of each verdict; the reasons are in `Trials`."""
+    verdicts = dict.fromkeys(one.verdict for one in trials)
+    lines = [
+        f"{verdict}: " + ", ".join(_with_factor(one) for one in trials if one.verdict is verdict)
+        for verdict in verdicts
+    ]
+    return Chapter("nogain", f"No gain: {words.count(len(trials), 'option')}", tuple(lines))
+
+
+def _with_factor(trial: VariantTrial) -> str:
+    known = trial.ratio is not None and trial.verdict is TrialVerdict.WORSE
+    return f"`{trial.title}`" + (f" ({_factor(trial)})" if known else "")
 
 
 def _chapter(trial: VariantTrial) -> Chapter:

@@ -810,6 +810,8 @@ export interface NextStepJson {
   code: string;
   /** The text of the report's cell that `code` takes the place of; else it is a cell below. */
   replaces?: string;
+  /** The finding, from 1, beside which the button is; else it is in the header. */
+  finding?: number;
 }
 
 export function readNextStep(value: unknown): NextStepJson | undefined {
@@ -822,6 +824,8 @@ export function readNextStep(value: unknown): NextStepJson | undefined {
   };
   const replaces = string(json.replaces);
   if (replaces !== undefined) read.replaces = replaces;
+  const finding = number(json.finding);
+  if (finding !== undefined) read.finding = finding;
   return read;
 }
 

@@ -19,6 +19,33 @@ CASES = (
     (K.FULL_SORT, "y = jnp.sort(x)[::-1][:k]", "y = jax.lax.top_k(x, k)[0]"),
     (K.FULL_SORT, "y = jnp.argsort(a - b)[:3]", "y = jax.lax.top_k(-(a - b), 3)[1]"),
     (K.ONE_HOT_MATMUL, "y = jax.nn.one_hot(i, 9) @ (t + u)", "y = (t + u)[i]"),
+    (K.EXPLICIT_INVERSE, "y = jnp.dot(jnp.linalg.inv(m), b)", "y = jnp.linalg.solve(m, b)"),
+    (K.FULL_SORT, "y = jnp.sort(x)[-1] * 2", "y = jnp.max(x) * 2"),
+    (K.FULL_SORT, "y = jnp.sort(x)[::-1][0]", "y = jnp.max(x)"),
+    (K.FULL_SORT, "y = jnp.argsort(x)[0]", "y = jnp.argmin(x)"),
+    (K.FULL_SORT, "y = jnp.sort(x, descending=True)[:3]", "y = jax.lax.top_k(x, 3)[0]"),
+    (K.ONE_HOT_MATMUL, "y = jnp.matmul(jax.nn.one_hot(i, 9), t)", "y = t[i]"),
+    (
+        K.SEQUENTIAL_MAP,
+        "y = jnp.stack([w @ x for x in xs])",
+        "y = jax.vmap(lambda x: w @ x)(jnp.asarray(xs))",
+    ),
+    (
+        K.SEQUENTIAL_MAP,
+        "y = jnp.array([w @ xs[i] for i in range(9)])",
+        "y = jax.vmap(lambda i: w @ xs[i])(jnp.arange(9))",
+    ),
+    (
+        K.COND_TO_SELECT,
+        "y = jax.vmap(f, in_axes=(0, None))(x, w)",
+        "y = jax.lax.map(lambda one: f(one, w), x)",
+    ),
+    (
+        K.COND_TO_SELECT,
+        "y = jax.vmap(f, (None, 0, 0))(w, p, x)",
+        "y = jax.lax.map(lambda one: f(w, one[0], one[1]), (p, x))",
+    ),
+    (K.TYPE_PROMOTION, "y = (h * np.array(0.5, np.float32)) @ v", "y = (h * 0.5) @ v"),
     (K.SEQUENTIAL_MAP, "y = jax.lax.map(lambda x: w @ x, xs)", "y = jax.vmap(lambda x: w @ x)(xs)"),
     (K.COND_TO_SELECT, "y = jax.vmap(f)(xs)", "y = jax.lax.map(f, xs)"),
     (
@@ -59,9 +86,14 @@ def test_a_form_is_rewritten_in_place(kind: FindingKind, before: str, after: str
         (K.FULL_SORT, "y = jnp.sort(x)[2:5]"),
         (K.FULL_SORT, "y = jnp.sort(x)[::-1][-3:]"),
         (K.SEQUENTIAL_MAP, "y = jax.lax.map(f, xs, batch_size=5)"),
-        (K.COND_TO_SELECT, "y = jax.vmap(f, in_axes=(0, None))(x, y)"),
+        (K.FULL_SORT, "y = jnp.sort(x)[7]"),
+        (K.COND_TO_SELECT, "y = jax.vmap(f, in_axes=(1, None))(x, y)"),
+        (K.COND_TO_SELECT, "y = jax.vmap(f, axis_name='i')(x)"),
         (K.TYPE_PROMOTION, "y = (h * scale) @ v"),
-        (K.UNROLLED_LOOP, "for w in ws: z = w @ z"),
+        (K.UNROLLED_LOOP, "for w in layers(): z = w @ z"),
+        (K.UNROLLED_LOOP, "for w in ws: z = w @ z\nw"),
+        (K.EAGER, "n = 3"),
+        (K.EAGER, "y = float(x + 1)"),
         (K.UNROLLED_LOOP, "for i in range(9): out.append(z)"),
         (K.UNROLLED_LOOP, "for i in range(9): z[i] = z + 1"),
     ],
@@ -84,6 +116,98 @@ def test_a_loop_carries_the_names_that_an_iteration_reads() -> None:
         "z, n = jax.lax.fori_loop(0, 40, iteration, (z, n))\nz"
     )
     assert changed(K.UNROLLED_LOOP, before) == after
+
+
+@pytest.mark.parametrize(
+    ("head", "made"),
+    [
+        ("for w in ws:", "    def iteration(z, w):\n"),
+        ("for w, b in zip(ws, bs):", "    def iteration(z, rows):\n        w, b = rows\n"),
+    ],
+)
+def test_a_loop_over_arrays_is_a_scan(head: str, made: str) -> None:
+    xs = "(jax.numpy.asarray(ws), jax.numpy.asarray(bs))" if "zip" in head else ""
+    after = (
+        f"def net(z, ws, bs):\n{made}        z = w @ z\n        return z, None\n\n"
+        f"    z, _ = jax.lax.scan(iteration, z, {xs or 'jax.numpy.asarray(ws)'})\n    return z"
+    )
+    before = f"def net(z, ws, bs):\n    {head}\n        z = w @ z\n    return z"
+    assert changed(K.UNROLLED_LOOP, before) == after
+
+
+def test_a_local_variable_of_one_use_is_put_into_it() -> None:
+    before = "def f(m, b):\n    p = jnp.linalg.inv(m)\n    c = b + 1\n    return p @ c"
+    after = "def f(m, b):\n    c = b + 1\n    return jnp.linalg.solve(m, c)"
+    assert changed(K.EXPLICIT_INVERSE, before) == after
+    assert changed(K.EXPLICIT_INVERSE, before, line=4) == after
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(m, b):\n    p = jnp.linalg.inv(m)\n    return p @ b, p",
+        "def f(m, b):\n    p = jnp.linalg.inv(m)\n    m = m + 1\n    return p @ b",
+        "def f(m, b):\n    p = jnp.linalg.inv(m)\n    for i in range(3):\n        b = p @ b",
+        "%%jaxjit\np = jnp.linalg.inv(m)\ny = p @ b",
+    ],
+)
+def test_a_variable_that_is_needed_stays(code: str) -> None:
+    rule = VARIANTS[K.EXPLICIT_INVERSE]
+    assert not isinstance(rule, str)
+    assert isinstance(rule(finding(K.EXPLICIT_INVERSE), code), str)
+
+
+def test_eager_lines_become_one_jitted_function_before_the_loop() -> None:
+    before = (
+        "%%jaxprof\nx = x0 + 1\nfor i in range(9):\n    s = jnp.sin(x) * w\n    x = s + x\n"
+        "    seen.append(float(x[0]))"
+    )
+    after = (
+        "%%jaxprof\nx = x0 + 1\n@jax.jit\ndef step(x, w):\n    s = jnp.sin(x) * w\n    x = s + x\n"
+        "    return s, x\n\nfor i in range(9):\n    s, x = step(x, w)\n"
+        "    seen.append(float(x[0]))"
+    )
+    assert changed(K.EAGER, before, line=4) == after
+
+
+def test_eager_lines_at_the_top_are_one_function() -> None:
+    before = "%%jaxprof\na = jnp.sin(x)\nb = a * y\nprint(b)"
+    after = (
+        "%%jaxprof\n@jax.jit\ndef step(x, y):\n    a = jnp.sin(x)\n    b = a * y\n"
+        "    return a, b\n\na, b = step(x, y)\nprint(b)"
+    )
+    assert changed(K.EAGER, before, line=3) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("run = jax.jit(step)", "run = jax.jit(step, donate_argnames='w')"),
+        (
+            "run = jax.jit(step, static_argnames='n',)",
+            "run = jax.jit(step, static_argnames='n', donate_argnames='w')",
+        ),
+        (
+            "@jax.jit\ndef step(w): pass",
+            "import functools\n@functools.partial(jax.jit, donate_argnames='w')\ndef step(w): pass",
+        ),
+        (
+            "@partial(jax.jit, static_argnums=1)\ndef step(w, n): pass",
+            "@partial(jax.jit, static_argnums=1, donate_argnames='w')\ndef step(w, n): pass",
+        ),
+    ],
+)
+def test_the_cells_own_jit_donates(before: str, after: str) -> None:
+    fix = "Jit `step` with `donate_argnames='w'`, so that the result reuses the buffer."
+    assert changed(K.MISSED_DONATION, before, fix=fix) == after
+
+
+@pytest.mark.parametrize("own", ["jax.jit(step, donate_argnums=1)", "compiled(step)"])
+def test_a_jit_that_donates_already_or_is_elsewhere_is_left_alone(own: str) -> None:
+    rule = VARIANTS[K.MISSED_DONATION]
+    assert not isinstance(rule, str)
+    fix = "Jit `step` with `donate_argnames='w'`, so that"
+    assert isinstance(rule(finding(K.MISSED_DONATION, fix=fix), f"run = {own}"), str)
 
 
 def test_a_name_that_is_read_after_the_loop_only_is_no_carry() -> None:

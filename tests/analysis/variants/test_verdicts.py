@@ -38,6 +38,17 @@ def test_a_fix_of_memory_is_judged_by_the_peak() -> None:
     assert judge(FASTER, Aim.MEMORY, PLAN, PLAN)[0] is TrialVerdict.SAME
 
 
+def test_a_fix_of_the_compilation_is_judged_by_its_time_where_calls_are_no_slower() -> None:
+    quick = replace(PLAN, compile_s=0.2)
+    slow = replace(PLAN, compile_s=2.0)
+    slower = Ratio(2.0, 1.9, 2.1, RatioVerdict.SLOWER)
+    assert judge(SAME, Aim.COMPILE, slow, quick)[0] is TrialVerdict.BETTER
+    assert judge(slower, Aim.COMPILE, slow, quick)[0] is TrialVerdict.WORSE
+    assert judge(UNCLEAR, Aim.COMPILE, slow, quick)[0] is TrialVerdict.UNCLEAR
+    assert judge(SAME, Aim.COMPILE, slow, slow)[0] is TrialVerdict.SAME
+    assert judge(SAME, Aim.COMPILE, slow, replace(PLAN, compile_s=None))[0] is TrialVerdict.SAME
+
+
 def test_one_series_is_no_claim() -> None:
     assert not is_settled([FASTER])
     assert is_settled([SAME])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jaxscope.magics.session.next_steps import next_steps
+from jaxscope.magics.session.next_steps import finding_steps, next_steps
 from tests.magics.notebook import Notebook, open_notebook
 
 pytestmark = pytest.mark.jax
@@ -89,15 +89,27 @@ def test_a_finding_with_a_fix_offers_to_try_it(notebook: Notebook) -> None:
     assert "There is no one report of In [99]" in str(notebook.run("%jaxtry --of 99").error)
 
 
+def test_each_finding_with_a_fix_has_a_button_of_its_own(notebook: Notebook) -> None:
+    notebook.must("table = jnp.ones((200, 200))\nv = jnp.ones(200)")
+    notebook.must("%%jaxjit -n 0 -o r\ndef f(v):\n    return table @ v\nf(v)")
+    session = getattr(notebook.shell, NAME).session
+    steps = finding_steps(notebook.names["r"], session)
+    kinds = [str(one.kind) for one in notebook.names["r"].findings]
+    number = kinds.index("captured_constant") + 1
+    assert [(one["code"], one.get("finding")) for one in steps] == [
+        (f"%jaxtry --of {notebook.shell.execution_count - 1} {number}", number)
+    ]
+
+
 def test_a_quiet_report_says_no_more(notebook: Notebook) -> None:
     assert "next" not in notebook.must(BLOCK.replace("-n 0", "-q -n 0")).text
 
 
-def test_a_fix_in_an_earlier_cell_is_not_offered(notebook: Notebook) -> None:
+def test_a_fix_in_an_earlier_cell_is_offered(notebook: Notebook) -> None:
     loop = "    for i in range(20):\n        v = jnp.sin(v @ t) + jnp.cos(v)"
     notebook.must("v, t = jnp.ones(8), jnp.eye(8)")
     notebook.must(f"def deep(v, t):\n{loop}\n    return v.sum()")
     notebook.must("%%jaxjit -n 0\nz = deep(v, t)")
-    assert not [one for one in code(notebook) if "jaxtry" in one]
+    assert code(notebook)[0] == "%jaxtry --of 5"
     notebook.must("%jaxjit -n 0 deep(v, t)")
     assert [one for one in code(notebook) if "jaxtry" in one]

@@ -1,0 +1,132 @@
+"""Functions of other cells and files, defined again with a change."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Generator, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any, cast
+
+from jaxscope.analysis.variants.edits import parsed
+from jaxscope.bench.variants.isolation import TrialRefused, TrialSkipped, isolated
+from jaxscope.model import Source, SourceKind
+from jaxscope.model.variants import Change
+
+_DECORATORS = frozenset("jax jaxlib functools flax equinox jaxtyping numpy chex einops".split())  # noqa: SIM905
+"""Packages whose decorators have no effects, so that applying one again changes nothing."""
+
+
+@contextmanager
+def redefined(
+    namespace: MutableMapping[str, Any], sources: Sequence[Source], change: Change
+) -> Generator[None]:
+    """The user's functions of these sources, defined again; one of them changed.
+
+    All of them, because a jitted function holds the trace of the functions that it calls. Names of
+    a notebook stay as they are made; a module's are restored. Raises TrialSkipped where the change
+    is not in a function that can be defined again, and TrialRefused for one that was edited since.
+    """
+    with _modules(sources) as spaces:
+        for number, source in enumerate(sources):
+            changed = bool(change.text) and number == change.source
+            space = spaces.get(number, namespace)
+            if source.kind is SourceKind.MODULE and not changed:
+                continue
+            if source.kind is SourceKind.MODULE and number not in spaces:
+                raise TrialSkipped(f"The line is in `{source.name}`, a file: not tried.")
+            before = parsed(source.text)
+            after = parsed(change.text) if changed else before
+            edited = _edited(before, after, source) if changed else ()
+            for node in after.body:
+                if isinstance(node, ast.FunctionDef):
+                    _define(node, source, space, namespace, changed=node.name in edited)
+        yield
+
+
+@contextmanager
+def _modules(sources: Sequence[Source]) -> Generator[dict[int, MutableMapping[str, Any]]]:
+    """Namespaces of the imported modules behind the sources, by index; restored afterwards."""
+    loaded = list(sys.modules.values())
+    found: dict[int, MutableMapping[str, Any]] = {}
+    for number, source in enumerate(sources):
+        if source.kind is not SourceKind.MODULE:
+            continue
+        for module in loaded:
+            if getattr(module, "__file__", None) == source.file:
+                found[number] = vars(module)
+                break
+    if not found:
+        yield found
+        return
+    number, space = next(iter(found.items()))
+    rest = [one for one in found if one != number]
+    with isolated(space, ()):
+        if not rest:
+            yield found
+            return
+        with _modules([sources[one] for one in rest]):
+            yield found
+
+
+def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str, ...]:
+    """Names of the functions that differ."""
+    known = {ast.dump(node) for node in before.body}
+    edited: list[str] = []
+    for node in after.body:
+        if ast.dump(node) in known:
+            continue
+        if isinstance(node, ast.Import):
+            continue
+        if not isinstance(node, ast.FunctionDef):
+            raise TrialSkipped(
+                f"The line is not in a plain function of `{source.name}`, so it was not tried."
+            )
+        edited.append(node.name)
+    return tuple(edited)
+
+
+def _define(
+    node: ast.FunctionDef,
+    source: Source,
+    space: MutableMapping[str, Any],
+    namespace: MutableMapping[str, Any],
+    *,
+    changed: bool,
+) -> None:
+    known = space.get(node.name)
+    inner = getattr(known, "__wrapped__", known)
+    if not isinstance(inner, FunctionType):
+        if changed:
+            raise TrialSkipped(f"`{node.name}` is not a plain function, so it was not tried.")
+        return
+    if inner.__code__.co_filename != source.file:
+        raise TrialRefused(f"`{node.name}` was defined again since the run: run the call again.")
+    unknown = next(_effectful(node, space), "")
+    if unknown and changed:
+        raise TrialSkipped(f"The decorator `{unknown}` may have effects, so it was not tried.")
+    if unknown or (source.kind is SourceKind.MODULE and not changed):
+        return
+    module = ast.Module([node], type_ignores=[])
+    exec(compile(module, source.file, "exec", dont_inherit=True), cast("dict[str, Any]", space))
+    made = space[node.name]
+    for name in [name for name, value in namespace.items() if value is known]:
+        namespace[name] = made
+
+
+def _effectful(node: ast.FunctionDef, space: MutableMapping[str, Any]) -> Iterator[str]:
+    """Decorators of packages that are not known."""
+    for decorator in node.decorator_list:
+        root: ast.expr = decorator
+        while isinstance(root, ast.Attribute | ast.Call):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        value = space.get(root.id) if isinstance(root, ast.Name) else None
+        name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+        if name.partition(".")[0] not in _DECORATORS:
+            yield ast.unparse(decorator)
+
+
+def _module_of(value: Any) -> str:
+    found = getattr(value, "__module__", None)
+    return found if isinstance(found, str) else ""
