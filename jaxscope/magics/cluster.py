@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.magic import line_magic, magics_class, no_var_expand
 
@@ -16,10 +16,6 @@ from jaxscope.magics.options.parser import (
     require_jax,
     usage_error,
 )
-
-if TYPE_CHECKING:
-    from jaxscope.cluster.cluster import Cluster
-    from jaxscope.magics.config import JaxScope
 
 _ACTIONS = ("attach", "init", "status", "guard", "restart")
 _GUARDS = ("off", "warn", "on")
@@ -68,10 +64,6 @@ _EXAMPLES = """
 class Clusters(Family):
     """The cluster of this notebook."""
 
-    def __init__(self, shell: Any, scope: JaxScope) -> None:
-        super().__init__(shell, scope)
-        self._cluster: Cluster | None = None
-
     def completers(self) -> dict[str, Completer]:
         flags = completer(_PARSER, dict[str, Any])
 
@@ -109,24 +101,23 @@ class Clusters(Family):
     def _act(self, given: Any) -> Any:
         if given.action == "attach":
             return self._attach(given)
-        if self._cluster is None:
-            self._cluster = self._found(None, None)
+        cluster = self.scope.attached()
         if given.action == "init":
-            return self._cluster.init(
+            return cluster.init(
                 devices_per_process=given.devices_per_process, guard=given.guard or "warn"
             )
         if given.action == "guard":
             mode = given.value or given.guard
             if mode is None:
                 raise usage_error("%jaxcluster guard takes off, warn or on.")
-            self._cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
+            cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
             display.say(f"The guard is {mode}.")
             return None
         if given.action == "restart":
-            self._cluster.restart()
+            cluster.restart()
             display.say("The engines were restarted: %jaxcluster init connects them again.")
             return None
-        return self._cluster.status()
+        return cluster.status()
 
     def _attach(self, given: Any) -> None:
         client = None
@@ -134,11 +125,9 @@ class Clusters(Family):
             if given.value not in self._shell.user_ns:
                 raise usage_error(f"There is no variable `{given.value}`.")
             client = self._shell.user_ns[given.value]
-        self._cluster = self._found(client, given.profile)
-        self._cluster.activate()
-        display.say(f"Attached to {len(self._cluster)} engines: %jaxcluster init connects them.")
-
-    def _found(self, client: Any, profile: str | None) -> Cluster:
         from jaxscope.cluster.engines import attach
 
-        return attach(client, profile=profile)
+        cluster = attach(client, profile=given.profile)
+        cluster.activate()
+        self.scope.cluster = cluster
+        display.say(f"Attached to {len(cluster)} engines: %jaxcluster init connects them.")

@@ -20,7 +20,7 @@ from jaxscope.analysis.cluster import divergence
 from jaxscope.capture._jax import distributed
 from jaxscope.capture.cluster.exchange import Divergence, Exchange, Found
 from jaxscope.capture.cluster.heartbeat import WAITING, Heartbeat
-from jaxscope.capture.cluster.place import place_of
+from jaxscope.capture.cluster.place import place_of, running_cell
 from jaxscope.capture.cluster.store import JaxStore
 from jaxscope.model.cluster import CompiledPrint, DivergenceKind, ProcessState, ProgramPrint
 
@@ -132,6 +132,8 @@ class ClusterWatch:
         if shared is None:
             return
         place = place_of(sys._getframe())  # pyright: ignore[reportPrivateUsage]
+        if not place.where:  # a magic compiles a whole cell
+            place = running_cell()
         flags = " ".join(filter(None, (*[os.environ.get(f, "") for f in _FLAGS], shared.options)))
         text = distributed.plain_text(shared.module)
         program = divergence.print_of(text, self.process, place, flags)
