@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from jaxscope.analysis.cluster.runs import leads
+from jaxscope.analysis.cluster.runs import leads, ranges, said
 from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
-from jaxscope.cluster import engine_cell
+from jaxscope.cluster import engine_cell, engine_profile
 from jaxscope.model import Record, from_json
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
 from jaxscope.results.cluster_run import ClusterBench, ClusterRun
+from jaxscope.results.cluster_waits import ClusterWaits
 from jaxscope.results.report import Report
 from jaxscope.words import listed
 
@@ -185,6 +186,22 @@ class Cluster:
             {engine: error for engine, (_, _, error) in sorted(found.items()) if error},
             dict(enumerate(self._all(process.host))),
         )
+
+    def profile(self, text: str, say: Callable[[str], None] = _silent) -> ClusterWaits:
+        """Run a cell once on every engine under the profiler, and join its collectives.
+
+        An error of the cell is a fact of its process. Raises ClusterError before `init`, for a
+        busy profiler, and for an engine that died.
+        """
+        self._refuse_lacking()
+        name = uuid.uuid4().hex[:8]
+        given = {engine: (engine, text, name) for engine in range(len(self._engines))}
+        found = self._engines.run(engine_profile.profile_cell, given, say)
+        answers = {engine: one for engine, one in found.items() if one is not None}
+        for output, engines in said((e, printed) for e, (_, printed, _) in answers.items()).items():
+            say(output if len(engines) == len(answers) else f"[{ranges(engines)}] {output}")
+        errors = {engine: error for engine, (_, _, error) in answers.items() if error}
+        return ClusterWaits([trace for trace, _, _ in answers.values()], errors)
 
     def restart(self) -> None:
         """Restart every engine, which ends hangs; all names on them are lost. Then `init`."""

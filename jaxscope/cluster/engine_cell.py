@@ -6,6 +6,7 @@ import contextlib
 import io
 import socket
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,11 @@ def run_cell(process: int, text: str) -> ProcessRun:
     )
 
 
-def executed(text: str) -> tuple[Any, str, str]:
-    """The value that a cell binds to `RESULT`, its output, and its error as one sentence."""
+def executed(text: str, before: Callable[[], None] | None = None) -> tuple[Any, str, str]:
+    """The value that a cell binds to `RESULT`, its output, and its error as one sentence.
+
+    `before` is called when all is ready for the cell.
+    """
     shell = current_shell()
     if shell is None:
         raise ClusterError("This engine runs no IPython, so it cannot run a cell.")
@@ -55,6 +59,8 @@ def executed(text: str) -> tuple[Any, str, str]:
         # IPython prints the traceback of an error; its sentence goes to the notebook.
         shell.showtraceback = _ignore
         try:
+            if before is not None:
+                before()
             result = shell.run_cell(text, store_history=True)
         finally:
             del shell.showtraceback

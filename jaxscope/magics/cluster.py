@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from IPython.core.magic import line_magic, magics_class, no_var_expand
+from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.on_engines import failed, say
+from jaxscope.magics.options import transforms
 from jaxscope.magics.options.parser import (
     Parser,
     completer,
@@ -17,7 +19,7 @@ from jaxscope.magics.options.parser import (
     usage_error,
 )
 
-_ACTIONS = ("attach", "init", "status", "guard", "restart")
+_ACTIONS = ("attach", "init", "status", "guard", "profile", "restart")
 _GUARDS = ("off", "warn", "on")
 _PARSER = Parser(
     "jaxcluster",
@@ -26,6 +28,8 @@ _PARSER = Parser(
         "%jaxcluster attach [CLIENT] [--profile NAME]",
         "%jaxcluster init [--devices-per-process N] [--guard off|warn|on]",
         "%jaxcluster guard off|warn|on [--wait SECONDS]",
+        "%%jaxcluster profile",
+        "%jaxcluster profile step(x)",
         "%jaxcluster status",
         "%jaxcluster restart",
     ),
@@ -55,6 +59,10 @@ _EXAMPLES = """
     %jaxcluster init               jax.distributed.initialize on each; the pre-flight table
     %jaxcluster init --devices-per-process 2
     %jaxcluster guard on           a divergence raises on every process before anything runs
+    %%jaxcluster profile           run the cell on every engine: who made the others wait, and why
+    for batch in batches:
+        state = step(state, batch)
+
     %jaxcluster status             guard, compilations compared, divergences
     %jaxcluster restart            end a hang; all names on the engines are lost
 """
@@ -73,13 +81,25 @@ class Clusters(Family):
                 return list(_ACTIONS)
             return list(_GUARDS) if words[-1] == "guard" else flags(shell, event)
 
-        return {"%jaxcluster": complete}
+        return {"%jaxcluster": complete, "%%jaxcluster": complete}
 
     @no_var_expand
-    @line_magic
+    @line_cell_magic
     @documented(_PARSER, _EXAMPLES)
-    def jaxcluster(self, line: str) -> None:
+    def jaxcluster(self, line: str, cell: str | None = None) -> None:
         __tracebackhide__ = True
+        code = cell
+        if line.split()[:1] == ["profile"]:
+            tokens, rest = transforms.split(line.strip().removeprefix("profile"), _PARSER)
+            if (cell is None) != bool(rest):
+                raise usage_error(
+                    "%jaxcluster profile takes a call, such as %jaxcluster profile step(x). "
+                    "%%jaxcluster profile takes the cell."
+                )
+            code = f"# %jaxcluster {line}\n{rest if cell is None else cell}"
+            line = " ".join(["profile", *tokens])
+        elif cell is not None:
+            raise usage_error("Of %%jaxcluster, only `%%jaxcluster profile` takes a cell.")
         if not line.split():
             raise usage_error(f"%jaxcluster takes {', '.join(_ACTIONS)}. {_PARSER.page()}")
         given = _PARSER.parse_args(line.split())
@@ -87,7 +107,7 @@ class Clusters(Family):
         from jaxscope.capture.cluster.process import ClusterError
 
         try:
-            found = self._act(given)
+            found = self._act(given, code)
         except ClusterError as error:
             raise usage_error(str(error)) from None
         if found is None:
@@ -97,8 +117,10 @@ class Clusters(Family):
         view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
         with display.attempt("show the cluster"):
             display.show(found, self._shell, view, quiet)
+        if errors := getattr(found, "errors", None):
+            raise usage_error(failed(errors))
 
-    def _act(self, given: Any) -> Any:
+    def _act(self, given: Any, code: str | None) -> Any:
         if given.action == "attach":
             return self._attach(given)
         cluster = self.scope.attached()
@@ -113,6 +135,8 @@ class Clusters(Family):
             cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
             display.say(f"The guard is {mode}.")
             return None
+        if given.action == "profile":
+            return cluster.profile(code or "", say)
         if given.action == "restart":
             cluster.restart()
             display.say("The engines were restarted: %jaxcluster init connects them again.")

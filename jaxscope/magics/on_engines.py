@@ -42,17 +42,17 @@ def run_on_engines(
     try:
         cluster = family.scope.attached()
         if magic == "jaxbench":
-            found: Any = cluster.bench(text, _names(f"{rest}\n{cell or ''}"), _say)
+            found: Any = cluster.bench(text, _names(f"{rest}\n{cell or ''}"), say)
             errors = found.errors
         else:
-            found = cluster.run_cell(text, _say, f"%%{magic} {line}".rstrip())
+            found = cluster.run_cell(text, say, f"%%{magic} {line}".rstrip())
             errors = {run.process: run.error for run in found.runs if run.error}
             _print(found.runs)
     except ClusterError as error:
         raise usage_error(str(error)) from None
     _show(family, found, given)
     if errors:
-        raise usage_error(_failed(errors))
+        raise usage_error(failed(errors))
 
 
 def _show(family: Family, found: Result, given: Any) -> None:
@@ -70,7 +70,8 @@ def _names(text: str) -> list[str]:
     return sorted(set(re.findall(r"[A-Za-z_]\w*", text)))
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Pass on what an engine reports while it runs."""
     sys.stderr.write(visible(text) if "\x1b" in text else text)
 
 
@@ -81,6 +82,7 @@ def _print(runs: Any) -> None:
         sys.stdout.write(f"{head}{text.rstrip()}\n")
 
 
-def _failed(errors: dict[int, str]) -> str:
+def failed(errors: dict[int, str]) -> str:
+    """The error of a cell that failed on some processes."""
     texts = [f"{ranges(found)}: {text}" for text, found in said(errors.items()).items()]
     return "\n  ".join(["The cell failed.", *texts])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class DivergenceKind(StrEnum):
@@ -152,3 +153,41 @@ class ProcessRun:
     printed: str = ""
     error: str = ""
     """The exception that ended it, with its line; empty when it finished."""
+
+
+class CollectiveRun(NamedTuple):
+    """One execution of a collective on one device; times are of the clock of its process, in ns."""
+
+    module: str
+    name: str
+    device: int
+    start: float
+    end: float
+
+
+class DeviceRun(NamedTuple):
+    """One execution of a program on one device."""
+
+    device: int
+    start: float
+    end: float
+
+
+class LineStay(NamedTuple):
+    """A time from which the main thread was at one line."""
+
+    start: float
+    doing: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTrace:
+    """A profiled cell on one process: its collectives, and everything that may delay them."""
+
+    process: int
+    collectives: tuple[CollectiveRun, ...]
+    runs: tuple[DeviceRun, ...]
+    stays: tuple[LineStay, ...] = ()
+    groups: tuple[tuple[str, str, tuple[tuple[int, ...], ...]], ...] = ()
+    """Module, collective, and the devices that exchange data with each other."""

@@ -158,6 +158,27 @@ def test_the_slowest_process_of_a_line_is_named(notebook: Notebook, ready: str) 
     assert "process 1" in next(line for line in ran.text.splitlines() if "sleep(0.03" in line)
 
 
+def test_a_straggler_is_blamed_with_its_line(notebook: Notebook, ready: str) -> None:
+    px(notebook, "s = jax.jit(lambda x: (x * 2).sum())\nv = float(s(x))")
+    code = "import time\nfor _ in range(8):\n    time.sleep(0.03 * p)\n    v = float(s(x))"
+    ran = notebook.must(f"%%jaxcluster profile -o waits\n{code}")
+    worst = notebook.names["waits"].waits.late[0]
+    assert worst.process == 1
+    assert worst.host_s > worst.device_s
+    assert "process 1 made the others wait" in ran.text
+    assert re.search(r"host late at In \[\d+\]:4 `time.sleep", " ".join(ran.text.split()))
+
+
+def test_calls_of_compiled_functions_in_a_different_order_are_found(
+    notebook: Notebook, ready: str
+) -> None:
+    define = "def a(x): return x.sum() + 1\ndef b(x): return x.max() + 1\n"
+    px(notebook, f"{define}ja, jb = jax.jit(a), jax.jit(b)\nfloat(ja(x)), float(jb(x))")
+    swapped = "for h in (jb, ja) if p else (ja, jb): float(h(x))"
+    ran = notebook.must(f"%%jaxcluster profile\n{swapped}")
+    assert "the order of calls differs" in " ".join(ran.text.split())
+
+
 def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, ready: str) -> None:
     refused = notebook.run("%%jaxprof --engines all\nq = 1\n1 / (1 - p)")
     assert "process 1: ZeroDivisionError: division by zero" in refused.message
@@ -210,6 +231,7 @@ def test_attach_takes_a_client_only() -> None:
     ("line", "words"),
     [
         ("", "takes attach, init"),
+        ("profile", "takes a call"),
         ("guard", "takes off, warn or on"),
         ("guard maybe", "The guard is off, warn or on, not 'maybe'"),
         ("attach nothing", "There is no variable `nothing`"),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from jaxscope.capture._jax.frames import jax_locals
@@ -89,3 +90,14 @@ def settings() -> dict[str, str]:
 
     values = getattr(jax.config, "values", None) or {}
     return {name: str(value) for name, value in sorted(values.items())}
+
+
+def meet(name: str, timeout_s: float) -> None:
+    """Wait until every process calls this with the same name, or for that long.
+
+    `wait_at_barrier` of the same client; without it, or after an error, nothing is waited for.
+    """
+    found = coordination_service()
+    with suppress(Exception):
+        if found is not None:
+            found.client.wait_at_barrier(name, int(timeout_s * 1000))
