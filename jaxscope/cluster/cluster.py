@@ -11,7 +11,7 @@ from jaxscope.analysis.cluster.runs import leads, ranges, said
 from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
-from jaxscope.cluster import engine_cell, engine_profile
+from jaxscope.cluster import engine_cell
 from jaxscope.model import Record, from_json
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
@@ -193,6 +193,8 @@ class Cluster:
         An error of the cell is a fact of its process. Raises ClusterError before `init`, for a
         busy profiler, and for an engine that died.
         """
+        from jaxscope.cluster import engine_profile  # it imports jax
+
         self._refuse_lacking()
         name = uuid.uuid4().hex[:8]
         given = {engine: (engine, text, name) for engine in range(len(self._engines))}

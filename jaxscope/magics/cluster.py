@@ -19,7 +19,7 @@ from jaxscope.magics.options.parser import (
     usage_error,
 )
 
-_ACTIONS = ("attach", "init", "status", "guard", "profile", "restart")
+_ACTIONS = ("attach", "init", "status", "guard", "profile", "load", "restart")
 _GUARDS = ("off", "warn", "on")
 _PARSER = Parser(
     "jaxcluster",
@@ -30,12 +30,17 @@ _PARSER = Parser(
         "%jaxcluster guard off|warn|on [--wait SECONDS]",
         "%%jaxcluster profile",
         "%jaxcluster profile step(x)",
+        "%jaxcluster load FOLDER",
         "%jaxcluster status",
         "%jaxcluster restart",
     ),
 )
 _PARSER.add_argument("action", choices=_ACTIONS, help="The action to take.")
-_PARSER.add_argument("value", nargs="?", help="With attach: a Client. With guard: off, warn or on.")
+_PARSER.add_argument(
+    "value",
+    nargs="?",
+    help="attach: a Client; guard: off, warn, on; load: a folder.",
+)
 _PARSER.add_argument("--profile", metavar="NAME", help="With attach: ipyparallel's profile.")
 _PARSER.add_argument(
     "--devices-per-process",
@@ -63,6 +68,7 @@ _EXAMPLES = """
     for batch in batches:
         state = step(state, batch)
 
+    %jaxcluster load jaxscope-run  the files of `python -m jaxscope.watch train.py`
     %jaxcluster status             guard, compilations compared, divergences
     %jaxcluster restart            end a hang; all names on the engines are lost
 """
@@ -123,6 +129,12 @@ class Clusters(Family):
     def _act(self, given: Any, code: str | None) -> Any:
         if given.action == "attach":
             return self._attach(given)
+        if given.action == "load":
+            if given.value is None:
+                raise usage_error("%jaxcluster load takes a folder of `python -m jaxscope.watch`.")
+            from jaxscope.cluster.script import load
+
+            return load(given.value.strip("\"'"))
         cluster = self.scope.attached()
         if given.action == "init":
             return cluster.init(

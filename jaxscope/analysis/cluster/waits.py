@@ -92,45 +92,84 @@ def waits(traces: Sequence[ProcessTrace]) -> Waits:
     if mismatch:
         return Waits(0, 0.0, (), {}, (), mismatch)
     joined, devices = _joined(traces, groups)
-    clocks = _clocks(traces, joined)
+    clocks = _clocks(traces, [instance for parallel in joined for instance in parallel])
     shift = {clock.process: (clock.seconds or 0.0) / _NS for clock in clocks}
-    runs = {trace.process: _by_device(trace.runs) for trace in traces}
-    stays = {trace.process: trace.stays for trace in traces}
     starts = [run.start - shift[trace.process] for trace in traces for run in trace.runs]
     ends = [run.end - shift[trace.process] for trace in traces for run in trace.runs]
     origin = min(starts, default=0.0)
+    timeline = _Timeline(
+        groups,
+        devices,
+        {trace.process: _by_device(trace.runs) for trace in traces},
+        {trace.process: trace.stays for trace in traces},
+        shift,
+        origin,
+    )
     waited = dict.fromkeys([trace.process for trace in traces], 0.0)
     late: dict[int, Lateness] = {}
-
-    def gap(member: _Member, group: int) -> tuple[float, float]:
-        """The last time together, on the clock of the process, and the idle time since."""
-        began = _synced(devices, member, group, groups)
-        began = origin + shift[member.process] if began is None else began
-        return began, _idle(runs[member.process].get(member.device, ()), began, member.start)
-
-    for group, members in joined:
-        arrived = sorted((m.start - shift[m.process], m) for m in members)
-        at, last = arrived[-1]
-        others = [(start, m) for start, m in arrived if m.process != last.process]
-        for process, latest in {m.process: start for start, m in others}.items():
-            waited[process] += (at - latest) * _NS
-        reference, other = others[(len(others) - 1) // 2]
-        wait = at - reference
-        began, idle = gap(last, group)
-        _, usual = gap(other, group)
-        host = min(max(idle - usual, 0.0), wait)
-        one = late.setdefault(last.process, Lateness(last.process))
-        one.times += 1
-        one.wait_s += wait * _NS
-        one.host_s += host * _NS
-        one.device_s += (wait - host) * _NS
-        one.devices[last.device] = one.devices.get(last.device, 0.0) + wait * _NS
-        if host > 0:
-            line = _line(stays[last.process], began, last.start)
-            one.lines[line] = one.lines.get(line, 0.0) + host * _NS
+    for parallel in joined:
+        # Groups of devices wait side by side: their waits do not add up.
+        found = [timeline.arrival(group, members) for group, members in parallel]
+        for process in {process for one in found for process in one.waiting}:
+            waited[process] += max(one.waiting.get(process, 0.0) for one in found) * _NS
+        for last in {one.process: one for one in sorted(found, key=lambda one: one.wait)}.values():
+            _add(late.setdefault(last.process, Lateness(last.process)), last)
     order = sorted(late.values(), key=lambda one: -one.wait_s)
     span = (max(ends, default=0.0) - origin) * _NS
     return Waits(len(joined), span, clocks, waited, tuple(order))
+
+
+class _Arrival(NamedTuple):
+    """The last device of one collective, and for how long the others waited; ns."""
+
+    process: int
+    device: int
+    wait: float
+    host: float
+    line: str
+    waiting: Mapping[int, float]
+
+
+def _add(late: Lateness, one: _Arrival) -> None:
+    late.times += 1
+    late.wait_s += one.wait * _NS
+    late.host_s += one.host * _NS
+    late.device_s += (one.wait - one.host) * _NS
+    late.devices[one.device] = late.devices.get(one.device, 0.0) + one.wait * _NS
+    if one.host > 0:
+        late.lines[one.line] = late.lines.get(one.line, 0.0) + one.host * _NS
+
+
+@dataclass(frozen=True, slots=True)
+class _Timeline:
+    """Everything that may delay a device, by process."""
+
+    groups: _Groups
+    devices: _Devices
+    runs: Mapping[int, Mapping[int, Sequence[tuple[float, float]]]]
+    stays: Mapping[int, Sequence[LineStay]]
+    shift: Mapping[int, float]
+    origin: float
+
+    def arrival(self, group: int, members: Sequence[_Member]) -> _Arrival:
+        """The last device, against the median of those of the other processes."""
+        arrived = sorted((m.start - self.shift[m.process], m) for m in members)
+        at, last = arrived[-1]
+        others = [(start, m) for start, m in arrived if m.process != last.process]
+        waiting = {m.process: at - start for start, m in others}
+        reference, other = others[(len(others) - 1) // 2]
+        began, idle = self._gap(last, group)
+        usual = self._gap(other, group)[1]
+        host = min(max(idle - usual, 0.0), at - reference)
+        line = _line(self.stays[last.process], began, last.start) if host > 0 else ""
+        return _Arrival(last.process, last.device, at - reference, host, line, waiting)
+
+    def _gap(self, member: _Member, group: int) -> tuple[float, float]:
+        """The last time together, on the clock of the process, and the idle time since."""
+        began = _synced(self.devices, member, group, self.groups)
+        began = self.origin + self.shift[member.process] if began is None else began
+        runs = self.runs[member.process].get(member.device, ())
+        return began, _idle(runs, began, member.start)
 
 
 def _groups(traces: Sequence[ProcessTrace]) -> _Groups:
@@ -188,8 +227,8 @@ def _differs(one: int, first: list[tuple[str, str]], two: int, other: list[tuple
 
 def _joined(
     traces: Sequence[ProcessTrace], groups: _Groups
-) -> tuple[list[tuple[int, list[_Member]]], _Devices]:
-    """Collectives that join processes, in order, and all collectives of each device."""
+) -> tuple[list[list[tuple[int, list[_Member]]]], _Devices]:
+    """Collectives that join processes, the groups of each, and all collectives of each device."""
     found: dict[tuple[int, str, str, int], list[_Member]] = defaultdict(list)
     devices: _Devices = defaultdict(list)
     for trace in traces:
@@ -202,14 +241,12 @@ def _joined(
             mine.append((one.end, group))
             found[group, one.module, one.name, counts[key]].append(member)
             counts[key] += 1
-    joined = [
-        (key[0], members)
-        for key, members in found.items()
-        if key[0] != _NONE
-        and len(members) == len(groups.members[key[0]])
-        and len({m.process for m in members}) > 1
-    ]
-    return joined, devices
+    joined: dict[tuple[str, str, int], list[tuple[int, list[_Member]]]] = defaultdict(list)
+    for (group, module, name, number), members in found.items():
+        whole = group != _NONE and len(members) == len(groups.members[group])
+        if whole and len({member.process for member in members}) > 1:
+            joined[module, name, number].append((group, members))
+    return list(joined.values()), devices
 
 
 def _clocks(

@@ -72,6 +72,11 @@ def shared_compile() -> SharedCompile | None:
     )
 
 
+def compiling_module() -> Any:
+    """The StableHLO module that JAX is about to compile, as `shared_compile` finds it."""
+    return jax_locals("_cached_compilation", _PXLA).get("computation")
+
+
 def plain_text(module: Any) -> str:
     """A StableHLO module as text without locations."""
     return module.operation.get_asm(enable_debug_info=False)

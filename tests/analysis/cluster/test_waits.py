@@ -100,6 +100,19 @@ def test_a_host_and_a_device_that_are_both_late_share_the_wait() -> None:
     assert worst.device_s == pytest.approx(0.1, rel=0.05)
 
 
+def test_groups_that_wait_side_by_side_do_not_add_up() -> None:
+    pairs = ((0, 2048), (1, 2049))
+    found = waits(
+        [
+            replace(trace, groups=tuple((m, n, pairs) for m, n, _ in trace.groups))
+            for trace in traces(host={1: 30.0})
+        ]
+    )
+    assert found.collectives == 20
+    assert found.late[0].host_s == pytest.approx(0.3, rel=0.05)
+    assert found.waited[0] == pytest.approx(0.3, rel=0.05)
+
+
 def test_processes_that_arrive_together_wait_for_none() -> None:
     found = waits(traces(noise=0.01))
     assert sum(one.wait_s for one in found.late) < 1e-3
