@@ -20,7 +20,7 @@ _MARK = "jaxscope_journal"
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One file: the run of its process, and what is to be said of it."""
+    """One file: the run of its process, and a note on what it lacks."""
 
     run: ProcessRun | None
     """None for a file that cannot be read; `note` has the reason."""
