@@ -73,5 +73,5 @@ def on_arrival(arrived: Callable[[], None], name: str = PACKAGE) -> Generator[No
     try:
         yield
     finally:
-        with suppress(ValueError):
+        with suppress(ValueError, AttributeError):  # at the end of Python it is None
             sys.meta_path.remove(finder)

@@ -53,6 +53,7 @@ LINE_MAGICS = (
 )
 CELL_MAGICS = (
     "jaxbench",
+    "jaxcluster",
     "jaxcompose",
     "jaxgrad",
     "jaxjit",

@@ -6,7 +6,7 @@ import contextlib
 import io
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -128,6 +128,14 @@ class OutputSink(io.TextIOBase):
         return len(text)
 
 
+def _norms(arrays: Sequence[Any]) -> tuple[float, ...]:
+    """The Euclidean norm of each array; none where they are not arrays of numbers."""
+    with contextlib.suppress(TypeError, ValueError), np.errstate(all="ignore"):
+        doubled = [np.abs(array).astype(np.float64).ravel() for array in arrays]
+        return tuple([float(np.linalg.norm(array)) for array in doubled])
+    return ()
+
+
 @contextlib.contextmanager
 def silenced() -> Generator[OutputSink]:
     """Hide text that Python code prints; output that bypasses `sys.stdout` is shown."""
@@ -201,6 +209,8 @@ class _Preparation:
             transfer_s=transfer_s,
             cost=prepared.cost,
             threads=implementation.threads(),
+            program=prepared.program,
+            norms=_norms(arrays),
             dtype="/".join(dict.fromkeys(str(array.dtype) for array in arrays)),
         )
         found = list[BenchWarning | None](prepared.warnings)

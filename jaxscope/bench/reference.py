@@ -66,7 +66,7 @@ def _by_jax(plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[
     from jaxscope.capture.compiles.listener import own_work
 
     eager = JaxEager()
-    with own_work(), jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+    with own_work(), jax.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
         task = task_for(task_of(plan, entry), inputs, jax.numpy if entry.namespaced else None)
         results = task.transformed(jax.grad, jax.vmap)(
             *[jax.numpy.asarray(array) for array in args]

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+from jaxscope.analysis.cluster.runs import leads, ranges, said
 from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
+from jaxscope.cluster import engine_cell
+from jaxscope.model import Record, from_json
+from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
+from jaxscope.results.cluster_run import ClusterBench, ClusterRun
+from jaxscope.results.cluster_waits import ClusterWaits
+from jaxscope.results.report import Report
 from jaxscope.words import listed
+
+_MOST_REPORTS = 8
+"""Whole reports that are sent: one for each set of programs."""
+
+
+def _silent(text: str) -> None: ...
 
 
 class EngineSet(Protocol):
@@ -22,6 +36,16 @@ class EngineSet(Protocol):
         """Results of one call per engine; None for those that did not answer in time.
 
         Raises ClusterError for an engine that died, and what the call raised.
+        """
+        ...
+
+    def run(
+        self, function: Any, arguments: Mapping[int, tuple[Any, ...]], say: Callable[[str], None]
+    ) -> dict[int, Any]:
+        """Results of a call on these engines, however long it takes.
+
+        `say` gets what they report meanwhile. An interrupt is passed on to the engines. Raises as
+        `call`.
         """
         ...
 
@@ -61,11 +85,7 @@ class Cluster:
         """
         _check(guard)
         number = len(self._engines)
-        lacking = self._lacking()
-        if lacking:
-            raise ClusterError(
-                f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
-            )
+        self._refuse_lacking()
         versions = self._all(process.versions)
         if len({tuple(sorted(found.items())) for found in versions}) > 1:
             texts = [f"{v['jax']} with jaxlib {v['jaxlib']}" for v in versions]
@@ -112,6 +132,79 @@ class Cluster:
         busy = [i for i, state in enumerate(found) if state is None]
         return ClusterStatus([state for state in found if state is not None], busy)
 
+    def run_cell(
+        self, text: str, say: Callable[[str], None] = _silent, head: str = ""
+    ) -> ClusterRun:
+        """Run a cell with `%%jaxjit` or `%%jaxprof` on every engine at once, and join the reports.
+
+        The cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line there.
+        An error of the cell is a fact of
+        its process. Raises ClusterError for an engine that died.
+        """
+        self._refuse_lacking()
+        given = {engine: (engine, text) for engine in range(len(self._engines))}
+        found = self._engines.run(engine_cell.run_cell, given, say)
+        runs = [run for run in found.values() if run is not None]
+        reports: dict[int, Report] = {}
+        for lead in list(leads(runs))[:_MOST_REPORTS]:
+            if found[lead].reported:
+                sent = self._engines.run(engine_cell.last_record, {lead: ()}, say)[lead]
+                reports[lead] = Report(_headed(from_json(Record, sent), text, head))
+        return ClusterRun(runs, reports)
+
+    def bench(
+        self, text: str, names: Sequence[str], say: Callable[[str], None] = _silent
+    ) -> ClusterBench:
+        """Run a `%%jaxbench` cell on each engine alone: hosts at once, engines of a host in turn.
+
+        `names` are those that the cell reads. Raises ClusterError where one of them spans
+        processes, and for an engine that died.
+        """
+        self._refuse_lacking()
+        shared = sorted(
+            {name for found in self._all(engine_cell.shared_names, tuple(names)) for name in found}
+        )
+        if shared:
+            raise ClusterError(
+                f"{listed([f'`{name}`' for name in shared], 3)} spans processes, but each engine "
+                "runs a benchmark alone: use an array of one process, such as "
+                f"`{shared[0]}.addressable_data(0)`."
+            )
+        hosts: dict[str, list[int]] = {}
+        for engine, host in enumerate(self._all(engine_cell.host_key)):
+            hosts.setdefault(host, []).append(engine)
+        found: dict[int, Any] = {}
+        while any(hosts.values()):
+            turn = [engines.pop(0) for engines in hosts.values() if engines]
+            found |= self._engines.run(engine_cell.bench_cell, dict.fromkeys(turn, (text,)), say)
+        return ClusterBench(
+            {
+                engine: from_json(ComparisonRecord, record)
+                for engine, (record, _, _) in sorted(found.items())
+                if record is not None
+            },
+            {engine: error for engine, (_, _, error) in sorted(found.items()) if error},
+            dict(enumerate(self._all(process.host))),
+        )
+
+    def profile(self, text: str, say: Callable[[str], None] = _silent) -> ClusterWaits:
+        """Run a cell once on every engine under the profiler, and join its collectives.
+
+        An error of the cell is a fact of its process. Raises ClusterError before `init`, for a
+        busy profiler, and for an engine that died.
+        """
+        from jaxscope.cluster import engine_profile  # it imports jax
+
+        self._refuse_lacking()
+        name = uuid.uuid4().hex[:8]
+        given = {engine: (engine, text, name) for engine in range(len(self._engines))}
+        found = self._engines.run(engine_profile.profile_cell, given, say)
+        answers = {engine: one for engine, one in found.items() if one is not None}
+        for output, engines in said((e, printed) for e, (_, printed, _) in answers.items()).items():
+            say(output if len(engines) == len(answers) else f"[{ranges(engines)}] {output}")
+        errors = {engine: error for engine, (_, _, error) in answers.items() if error}
+        return ClusterWaits([trace for trace, _, _ in answers.values()], errors)
+
     def restart(self) -> None:
         """Restart every engine, which ends hangs; all names on them are lost. Then `init`."""
         self._engines.restart()
@@ -125,6 +218,13 @@ class Cluster:
         probe = "all(__import__('importlib.util').util.find_spec(n) for n in ('jaxscope', 'jax'))"
         found = self._engines.call(eval, [(probe,)] * len(self._engines), 30)
         return [i for i, has in enumerate(found) if has is False]
+
+    def _refuse_lacking(self) -> None:
+        lacking = self._lacking()
+        if lacking:
+            raise ClusterError(
+                f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
+            )
 
     def _refuse_poisoned(self) -> None:
         states = self._all(process.state)
@@ -144,6 +244,18 @@ class Cluster:
 
 _SILENT = (process.set_guard,)
 """Functions without a result."""
+
+
+def _headed(record: Record, text: str, head: str) -> Record:
+    """The record with the first line of its cell as the user typed it."""
+    first = text.partition("\n")[0]
+    sources = [
+        replace(source, text=head + source.text.removeprefix(first))
+        if head and source.text.startswith(first)
+        else source
+        for source in record.sources
+    ]
+    return replace(record, sources=tuple(sources))
 
 
 def _check(guard: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,9 @@ _NONE = (
     "rc = ipp.Cluster(n=2).start_and_connect_sync()`, then `%jaxcluster attach rc`."
 )
 _RESTART_S = 60
+_POLL_S = 0.02
+_REPLY_S = 5.0
+"""For the result of a call that has ended, and for the end of one that was interrupted."""
 
 
 def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
@@ -47,6 +50,17 @@ def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
     return Cluster(IpyparallelEngines(client))
 
 
+def _relay(asked: Mapping[int, Any], shown: dict[int, int], say: Callable[[str], None]) -> None:
+    """Pass the standard error of the engines on, from where it ended the last time."""
+    for engine, one in asked.items():
+        text = ""
+        with suppress(Exception):  # nothing was received yet
+            text = "".join(one.stderr)
+        if len(text) > shown[engine]:
+            say(text[shown[engine] :])
+            shown[engine] = len(text)
+
+
 class IpyparallelEngines:
     """`cluster.EngineSet` on an `ipyparallel.Client`."""
 
@@ -58,27 +72,56 @@ class IpyparallelEngines:
         return len(self._ids)
 
     def call(self, function: Any, arguments: Sequence[tuple[Any, ...]], wait_s: float) -> list[Any]:
-        import ipyparallel
-
         self._refuse_dead()
         asked = [
             self._client[engine].apply_async(function, *given)
             for engine, given in zip(self._ids, arguments, strict=False)
         ]
         end = time.monotonic() + wait_s
-        found: list[Any] = []
-        for one in asked:
-            try:
-                found.append(one.get(max(0.05, end - time.monotonic())))
-            except (TimeoutError, ipyparallel.error.TimeoutError):
-                found.append(None)
-            except ipyparallel.error.EngineError as error:
-                raise ClusterError(self._dead()) from error
-            except ipyparallel.error.RemoteError as error:
-                if error.ename == ClusterError.__name__:
-                    raise ClusterError(str(error.evalue)) from None
-                raise
-        return found
+        return [self._result(one, max(0.05, end - time.monotonic())) for one in asked]
+
+    def run(
+        self, function: Any, arguments: Mapping[int, tuple[Any, ...]], say: Callable[[str], None]
+    ) -> dict[int, Any]:
+        self._refuse_dead()
+        asked = {
+            engine: self._client[self._ids[engine]].apply_async(function, *given)
+            for engine, given in arguments.items()
+        }
+        shown = dict.fromkeys(asked, 0)
+        try:
+            while not all(one.ready() for one in asked.values()):
+                self._refuse_dead()
+                _relay(asked, shown, say)
+                time.sleep(_POLL_S)
+        except KeyboardInterrupt:
+            self._interrupt(asked)
+            raise
+        _relay(asked, shown, say)
+        return {engine: self._result(one, _REPLY_S) for engine, one in asked.items()}
+
+    def _interrupt(self, asked: Mapping[int, Any]) -> None:
+        busy = [self._ids[engine] for engine, one in asked.items() if not one.ready()]
+        with suppress(Exception):
+            self._client.send_signal(signal.SIGINT, targets=busy, block=False)
+        end = time.monotonic() + _REPLY_S
+        while time.monotonic() < end and not all(one.ready() for one in asked.values()):
+            time.sleep(_POLL_S)
+
+    def _result(self, one: Any, wait_s: float) -> Any:
+        """The value of a call; None where it did not come in time."""
+        import ipyparallel
+
+        try:
+            return one.get(wait_s)
+        except (TimeoutError, ipyparallel.error.TimeoutError):
+            return None
+        except ipyparallel.error.EngineError as error:
+            raise ClusterError(self._dead()) from error
+        except ipyparallel.error.RemoteError as error:
+            if error.ename == ClusterError.__name__:
+                raise ClusterError(str(error.evalue)) from None
+            raise
 
     def _refuse_dead(self) -> None:
         if set(self._ids) - set(self._client.ids):

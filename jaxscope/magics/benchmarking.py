@@ -15,6 +15,7 @@ from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 from jaxscope.magics import display
 from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.on_engines import run_on_engines
 from jaxscope.magics.options import bench
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import ProgressBar
@@ -127,6 +128,9 @@ class Benchmarking(Family):
         if cell is not None and not cell.strip():
             raise usage_error("The %%jaxbench cell has no code to time.")
         require_jax("jaxbench")
+        if given.engines:
+            run_on_engines(self, "jaxbench", line, given.rest, cell, given)
+            return
         from jaxscope.bench.baselines import BaselineError
         from jaxscope.bench.cell.sections import CellError
         from jaxscope.bench.compare import measured, x64_enabled

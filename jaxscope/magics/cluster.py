@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from IPython.core.magic import line_magic, magics_class, no_var_expand
+from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.on_engines import failed, say
+from jaxscope.magics.options import transforms
 from jaxscope.magics.options.parser import (
     Parser,
     completer,
@@ -17,11 +19,7 @@ from jaxscope.magics.options.parser import (
     usage_error,
 )
 
-if TYPE_CHECKING:
-    from jaxscope.cluster.cluster import Cluster
-    from jaxscope.magics.config import JaxScope
-
-_ACTIONS = ("attach", "init", "status", "guard", "restart")
+_ACTIONS = ("attach", "init", "status", "guard", "profile", "load", "restart")
 _GUARDS = ("off", "warn", "on")
 _PARSER = Parser(
     "jaxcluster",
@@ -30,12 +28,19 @@ _PARSER = Parser(
         "%jaxcluster attach [CLIENT] [--profile NAME]",
         "%jaxcluster init [--devices-per-process N] [--guard off|warn|on]",
         "%jaxcluster guard off|warn|on [--wait SECONDS]",
+        "%%jaxcluster profile",
+        "%jaxcluster profile step(x)",
+        "%jaxcluster load FOLDER",
         "%jaxcluster status",
         "%jaxcluster restart",
     ),
 )
 _PARSER.add_argument("action", choices=_ACTIONS, help="The action to take.")
-_PARSER.add_argument("value", nargs="?", help="With attach: a Client. With guard: off, warn or on.")
+_PARSER.add_argument(
+    "value",
+    nargs="?",
+    help="attach: a Client; guard: off, warn, on; load: a folder.",
+)
 _PARSER.add_argument("--profile", metavar="NAME", help="With attach: ipyparallel's profile.")
 _PARSER.add_argument(
     "--devices-per-process",
@@ -59,6 +64,11 @@ _EXAMPLES = """
     %jaxcluster init               jax.distributed.initialize on each; the pre-flight table
     %jaxcluster init --devices-per-process 2
     %jaxcluster guard on           a divergence raises on every process before anything runs
+    %%jaxcluster profile           run the cell on every engine: who made the others wait, and why
+    for batch in batches:
+        state = step(state, batch)
+
+    %jaxcluster load jaxscope-run  the files of `python -m jaxscope.watch train.py`
     %jaxcluster status             guard, compilations compared, divergences
     %jaxcluster restart            end a hang; all names on the engines are lost
 """
@@ -67,10 +77,6 @@ _EXAMPLES = """
 @magics_class
 class Clusters(Family):
     """The cluster of this notebook."""
-
-    def __init__(self, shell: Any, scope: JaxScope) -> None:
-        super().__init__(shell, scope)
-        self._cluster: Cluster | None = None
 
     def completers(self) -> dict[str, Completer]:
         flags = completer(_PARSER, dict[str, Any])
@@ -81,13 +87,25 @@ class Clusters(Family):
                 return list(_ACTIONS)
             return list(_GUARDS) if words[-1] == "guard" else flags(shell, event)
 
-        return {"%jaxcluster": complete}
+        return {"%jaxcluster": complete, "%%jaxcluster": complete}
 
     @no_var_expand
-    @line_magic
+    @line_cell_magic
     @documented(_PARSER, _EXAMPLES)
-    def jaxcluster(self, line: str) -> None:
+    def jaxcluster(self, line: str, cell: str | None = None) -> None:
         __tracebackhide__ = True
+        code = cell
+        if line.split()[:1] == ["profile"]:
+            tokens, rest = transforms.split(line.strip().removeprefix("profile"), _PARSER)
+            if (cell is None) != bool(rest):
+                raise usage_error(
+                    "%jaxcluster profile takes a call, such as %jaxcluster profile step(x). "
+                    "%%jaxcluster profile takes the cell."
+                )
+            code = f"# %jaxcluster {line}\n{rest if cell is None else cell}"
+            line = " ".join(["profile", *tokens])
+        elif cell is not None:
+            raise usage_error("Of %%jaxcluster, only `%%jaxcluster profile` takes a cell.")
         if not line.split():
             raise usage_error(f"%jaxcluster takes {', '.join(_ACTIONS)}. {_PARSER.page()}")
         given = _PARSER.parse_args(line.split())
@@ -95,7 +113,7 @@ class Clusters(Family):
         from jaxscope.capture.cluster.process import ClusterError
 
         try:
-            found = self._act(given)
+            found = self._act(given, code)
         except ClusterError as error:
             raise usage_error(str(error)) from None
         if found is None:
@@ -105,28 +123,37 @@ class Clusters(Family):
         view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
         with display.attempt("show the cluster"):
             display.show(found, self._shell, view, quiet)
+        if errors := getattr(found, "errors", None):
+            raise usage_error(failed(errors))
 
-    def _act(self, given: Any) -> Any:
+    def _act(self, given: Any, code: str | None) -> Any:
         if given.action == "attach":
             return self._attach(given)
-        if self._cluster is None:
-            self._cluster = self._found(None, None)
+        if given.action == "load":
+            if given.value is None:
+                raise usage_error("%jaxcluster load takes a folder of `python -m jaxscope.watch`.")
+            from jaxscope.cluster.script import load
+
+            return load(given.value.strip("\"'"))
+        cluster = self.scope.attached()
         if given.action == "init":
-            return self._cluster.init(
+            return cluster.init(
                 devices_per_process=given.devices_per_process, guard=given.guard or "warn"
             )
         if given.action == "guard":
             mode = given.value or given.guard
             if mode is None:
                 raise usage_error("%jaxcluster guard takes off, warn or on.")
-            self._cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
+            cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
             display.say(f"The guard is {mode}.")
             return None
+        if given.action == "profile":
+            return cluster.profile(code or "", say)
         if given.action == "restart":
-            self._cluster.restart()
+            cluster.restart()
             display.say("The engines were restarted: %jaxcluster init connects them again.")
             return None
-        return self._cluster.status()
+        return cluster.status()
 
     def _attach(self, given: Any) -> None:
         client = None
@@ -134,11 +161,9 @@ class Clusters(Family):
             if given.value not in self._shell.user_ns:
                 raise usage_error(f"There is no variable `{given.value}`.")
             client = self._shell.user_ns[given.value]
-        self._cluster = self._found(client, given.profile)
-        self._cluster.activate()
-        display.say(f"Attached to {len(self._cluster)} engines: %jaxcluster init connects them.")
-
-    def _found(self, client: Any, profile: str | None) -> Cluster:
         from jaxscope.cluster.engines import attach
 
-        return attach(client, profile=profile)
+        cluster = attach(client, profile=given.profile)
+        cluster.activate()
+        self.scope.cluster = cluster
+        display.say(f"Attached to {len(cluster)} engines: %jaxcluster init connects them.")

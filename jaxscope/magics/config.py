@@ -12,6 +12,7 @@ from jaxscope.magics.options.parser import completer, documented, usage_error
 from jaxscope.magics.session.session import Session
 
 if TYPE_CHECKING:
+    from jaxscope.cluster.cluster import Cluster
     from jaxscope.magics.family import Completer, Family
 
 
@@ -39,6 +40,18 @@ class JaxScope(Magics):
         self.session = Session(shell)
         self.raw_cell = ""
         self.families: tuple[Family, ...] = ()
+        self.cluster: Cluster | None = None
+
+    def attached(self) -> Cluster:
+        """The cluster of this notebook; that of ipyparallel's default profile unless attached.
+
+        Raises ClusterError where none is running.
+        """
+        if self.cluster is None:
+            from jaxscope.cluster.engines import attach
+
+            self.cluster = attach()
+        return self.cluster
 
     def completers(self) -> dict[str, Completer]:
         return {"%jaxdevices": completer(status_pages.DEVICES, dict[str, Any])}

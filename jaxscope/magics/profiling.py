@@ -11,8 +11,16 @@ from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.on_engines import run_on_engines
 from jaxscope.magics.options import transforms
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
+from jaxscope.magics.options.parser import (
+    ENGINES,
+    Parser,
+    completer,
+    documented,
+    require_jax,
+    usage_error,
+)
 from jaxscope.magics.progress import Status
 from jaxscope.results.report import Report
 
@@ -28,6 +36,7 @@ _PARSER = Parser(
 )
 _PARSER.add_display("Report")
 transforms.add_profile(_PARSER)
+_PARSER.add_argument("--engines", choices=("all",), help=ENGINES)
 _PARSER.add_argument(
     "--xprof",
     action="store_true",
@@ -71,6 +80,9 @@ class Profiling(Family):
         transforms.check_form("jaxprof", cell, rest, rest)
         transforms.check_name(given.report, "report")
         require_jax("jaxprof")
+        if given.engines:
+            run_on_engines(self, "jaxprof", line, rest, cell, given)
+            return None
         plan = transforms.plan(given, always=True) or ProfilePlan()
         if cell is None:
             transforms.check_report_name_in(given.report, rest, "this call")

@@ -32,7 +32,8 @@ _GUIDE = {
     ("line", "jaxdiff"): "compare a cell's last two runs, or two reports",
     ("line", "jaxtry"): "try the fixes of the last report, and measure the gain",
     ("line", "jaxflags"): "time a call under XLA options: %jaxflags f(x)",
-    ("line", "jaxcluster"): "many processes: attach, init, guard on, status, restart",
+    ("line", "jaxcluster"): "many processes: attach, init, guard on, load, status, restart",
+    ("cell", "jaxcluster"): "profile a cell on all processes: who made the others wait",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

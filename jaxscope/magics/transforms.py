@@ -12,6 +12,7 @@ from jaxscope.capture.options.composition import Composition
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
+from jaxscope.magics.on_engines import run_on_engines
 from jaxscope.magics.options import compose, transforms
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
@@ -69,6 +70,10 @@ class Transforms(Family):
         transforms.check_form(magic, cell, rest, given.rest)
         transforms.check_name(given.report, "report")
         require_jax(magic)
+        if given.engines:
+            extra = () if given.runs is not None else ("-n 1",)
+            run_on_engines(self, magic, line, given.rest, cell, given, *extra)
+            return None
         settings = self._settings(given, Composition.compiled(found))
         if cell is None:
             transforms.check_report_name_in(given.report, rest, "this call")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class DivergenceKind(StrEnum):
@@ -119,3 +120,74 @@ class ProcessSetup:
     """Every setting of JAX; they are many, so only those that differ are shown."""
     own: tuple[tuple[str, str], ...] = ()
     """Facts that may differ: host, process id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessProgram:
+    """A program that a process compiled or ran."""
+
+    name: str
+    place: str = ""
+    """The line that compiled it: `In [3]:4`; empty when unknown."""
+    _: KW_ONLY
+    fingerprint: str = ""
+    """Hash of the program without locations and names; empty when its text is unknown."""
+    compile_s: float | None = None
+    """Seconds of all its compilations; None when it was compiled before."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRun:
+    """A cell or a script on one process, small enough to send from a thousand of them."""
+
+    process: int
+    host: str
+    programs: tuple[ProcessProgram, ...] = ()
+    _: KW_ONLY
+    wall_s: float | None = None
+    """Seconds of a profiled cell or of a script, or per call of the compiled program."""
+    reported: bool = False
+    """Whether the process has a whole report of it."""
+    lines: tuple[tuple[int, float], ...] = ()
+    """Lines of the cell with their seconds, where it was profiled."""
+    printed: str = ""
+    error: str = ""
+    """The exception that ended it, with its line; empty when it finished."""
+
+
+class CollectiveRun(NamedTuple):
+    """One execution of a collective on one device; times are of the clock of its process, in ns."""
+
+    module: str
+    name: str
+    device: int
+    start: float
+    end: float
+
+
+class DeviceRun(NamedTuple):
+    """One execution of a program on one device."""
+
+    device: int
+    start: float
+    end: float
+
+
+class LineStay(NamedTuple):
+    """A time from which the main thread was at one line."""
+
+    start: float
+    doing: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTrace:
+    """A profiled cell on one process: its collectives, and everything that may delay them."""
+
+    process: int
+    collectives: tuple[CollectiveRun, ...]
+    runs: tuple[DeviceRun, ...]
+    stays: tuple[LineStay, ...] = ()
+    groups: tuple[tuple[str, str, tuple[tuple[int, ...], ...]], ...] = ()
+    """Module, collective, and the devices that exchange data with each other."""

@@ -161,6 +161,10 @@ class ComparisonRow:
     cost: Cost | Unavailable = _NOT_COUNTED
     threads: int | None = None
     """Threads that the library may use."""
+    program: str = ""
+    """Hash of the StableHLO, equal on every machine; empty where nothing was compiled by JAX."""
+    norms: tuple[float, ...] = ()
+    """Euclidean norm of each result, for comparison with a different process."""
     warnings: tuple[BenchWarning, ...] = ()
 
     @property

@@ -29,7 +29,7 @@ class Preflight(Result):
         return tuple(row.name for row in preflight(self.setups) if row.differs)
 
     def _document(self) -> Document:
-        from jaxscope.view.cluster import preflight_document
+        from jaxscope.view.cluster.setup import preflight_document
 
         return preflight_document(self.setups)
 
@@ -55,7 +55,7 @@ class ClusterStatus(Result):
         """Engines that did not answer, as they run a cell or hang."""
 
     def _document(self) -> Document:
-        from jaxscope.view.cluster import status_document
+        from jaxscope.view.cluster.setup import status_document
 
         return status_document(self.states, self.busy)
 

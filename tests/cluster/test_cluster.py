@@ -15,7 +15,7 @@ from tests.magics.notebook import Notebook, open_notebook
 
 pytestmark = [pytest.mark.jax, pytest.mark.kernel]
 ipp = pytest.importorskip("ipyparallel")
-LIFE_S = 150
+LIFE_S = 170
 SETUP = f"""
 import os, threading
 watchdog = threading.Timer({LIFE_S}, os._exit, (1,))
@@ -131,6 +131,74 @@ def test_with_the_guard_on_nothing_runs_and_the_engines_stay_usable(
     notebook.must("%jaxcluster guard warn")
 
 
+def test_a_cell_on_all_engines_gives_one_report(notebook: Notebook, ready: str) -> None:
+    ran = notebook.must("%%jaxjit --engines all -o one\ny = (x * 2).sum()\nprint('traced')")
+    found = notebook.names["one"]
+    assert "Cluster · 2 processes · programs: 2 of 2 same" in ran.text
+    assert "2 │ y = (x * 2).sum()" in ran.text
+    assert "1 │ %%jaxjit --engines all -o one" in ran.text
+    assert ran.printed.count("traced") == 1  # equal on both
+    assert [group.processes for group in found.programs] == [(0, 1)]
+    assert list(found.reports) == [0]
+    assert "128.0" in px(notebook, "print(float(y))")
+
+
+def test_programs_that_differ_are_shown_by_process(notebook: Notebook, ready: str) -> None:
+    ran = notebook.must("%%jaxjit --engines all -o two\nz = jax.numpy.ones(4) + (2 if p else 3)")
+    assert "1 of 2: process 1" in ran.text
+    assert list(notebook.names["two"].reports) == [0, 1]
+
+
+def test_the_slowest_process_of_a_line_is_named(notebook: Notebook, ready: str) -> None:
+    code = "import time\nfor _ in range(5):\n    time.sleep(0.03 * p)\n    w = (x * 2).sum()"
+    ran = notebook.must(f"%%jaxprof --engines all -o prof\n{code}")
+    slept = notebook.names["prof"].lines[4]
+    assert slept.highest == 1
+    assert slept.high >= 0.15
+    assert "process 1" in next(line for line in ran.text.splitlines() if "sleep(0.03" in line)
+
+
+def test_a_straggler_is_blamed_with_its_line(notebook: Notebook, ready: str) -> None:
+    px(notebook, "s = jax.jit(lambda x: (x * 2).sum())\nv = float(s(x))")
+    code = "import time\nfor _ in range(8):\n    time.sleep(0.03 * p)\n    v = float(s(x))"
+    ran = notebook.must(f"%%jaxcluster profile -o waits\n{code}")
+    worst = notebook.names["waits"].waits.late[0]
+    assert worst.process == 1
+    assert worst.host_s > worst.device_s
+    assert "process 1 made the others wait" in ran.text
+    assert re.search(r"host late at In \[\d+\]:4 `time.sleep", " ".join(ran.text.split()))
+
+
+def test_calls_of_compiled_functions_in_a_different_order_are_found(
+    notebook: Notebook, ready: str
+) -> None:
+    define = "def a(x): return x.sum() + 1\ndef b(x): return x.max() + 1\n"
+    px(notebook, f"{define}ja, jb = jax.jit(a), jax.jit(b)\nfloat(ja(x)), float(jb(x))")
+    swapped = "for h in (jb, ja) if p else (ja, jb): float(h(x))"
+    ran = notebook.must(f"%%jaxcluster profile\n{swapped}")
+    assert "the order of calls differs" in " ".join(ran.text.split())
+
+
+def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, ready: str) -> None:
+    refused = notebook.run("%%jaxprof --engines all\nq = 1\n1 / (1 - p)")
+    assert "process 1: ZeroDivisionError: division by zero" in refused.message
+    assert ":3)" in refused.message
+
+
+def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
+    notebook: Notebook, ready: str
+) -> None:
+    head = "%%jaxbench --engines all --time-limit 1 -o bench n=normal(8)\n# jax\n"
+    ran = notebook.must(f"{head}n.sum()")
+    assert "to the fastest" in ran.text
+    assert sorted(notebook.names["bench"].comparisons) == [0, 1]
+    assert notebook.names["bench"].unranked == {}
+    ran = notebook.must(f"{head}n.sum() * (p + 2)")
+    assert "The programs differ" in ran.text
+    refused = notebook.run("%%jaxbench --engines all\nx.sum()")
+    assert "`x` spans processes" in refused.message
+
+
 def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
     notebook: Notebook, client, ready: str
 ) -> None:
@@ -163,6 +231,7 @@ def test_attach_takes_a_client_only() -> None:
     ("line", "words"),
     [
         ("", "takes attach, init"),
+        ("profile", "takes a call"),
         ("guard", "takes off, warn or on"),
         ("guard maybe", "The guard is off, warn or on, not 'maybe'"),
         ("attach nothing", "There is no variable `nothing`"),

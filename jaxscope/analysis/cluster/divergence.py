@@ -6,9 +6,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from jaxscope import words
+from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups
 from jaxscope.model.cluster import (
     CodePlace,
     CollectiveOp,
@@ -32,6 +34,7 @@ _COLLECTIVE = re.compile(
     r"collective-permute|collective-broadcast|ragged-all-to-all)(?:-start)?)\("
 )
 _GROUPS = re.compile(r"(?:replica_groups|source_target_pairs)=(\S+?)(?:, [a-z_]+=|$)")
+_MODULE = re.compile(r"HloModule ([^\s,]+)")
 _LAYOUT = re.compile(r"\{[^}]*\}")
 _MOST = 300
 """Characters of a signature that a message shows."""
@@ -142,6 +145,27 @@ def collectives(hlo: str) -> tuple[CollectiveOp, ...]:
         shape = _LAYOUT.sub("", matched["shape"])
         found.append(CollectiveOp(matched["opcode"], shape, groups[1] if groups else ""))
     return tuple(found)
+
+
+def collective_groups(
+    text: str, devices: Sequence[int]
+) -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
+    """Devices that leave a collective together, by module and instruction of an optimized HLO.
+
+    A permutation is left out: its devices leave one by one. So are unknown spellings of groups.
+    """
+    module = _MODULE.match(text)
+    found: dict[tuple[str, str], tuple[tuple[int, ...], ...]] = {}
+    for line in text.splitlines():
+        matched = _COLLECTIVE.search(line)
+        if matched is None or module is None or "permute" in matched["opcode"]:
+            continue
+        name = line.strip().removeprefix("ROOT ").partition(" ")[0].lstrip("%")
+        written = _GROUPS.search(line)
+        with suppress(GroupTextError, IndexError):
+            groups = read_groups({"replica_groups": written[1] if written else ""}, len(devices))
+            found[module[1], name] = tuple(tuple(devices[i] for i in group) for group in groups)
+    return found
 
 
 def schedule_difference(

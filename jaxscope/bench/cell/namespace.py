@@ -83,7 +83,10 @@ class CellNamespace:
             return known
         import jax
 
-        needed, free = self.estimated_bytes(size), memory.free_bytes(jax.devices("cpu")[0])
+        needed, free = (
+            self.estimated_bytes(size),
+            memory.free_bytes(jax.local_devices(backend="cpu")[0]),
+        )
         if free is not None and needed > free:
             raise MemoryError(
                 f"The inputs would take about {words.size(needed)}, but only {words.size(free)} "

@@ -74,6 +74,8 @@ class Prepared:
     warnings: tuple[BenchWarning, ...] = ()
     probe: Callable[[], BenchWarning | None] | None = None
     """Make one more call, after the first one and outside the rounds, to look for a warning."""
+    program: str = ""
+    """Hash of the program, equal wherever the same one is compiled; empty where unknown."""
     compile_count: Callable[[], int] | None = None
     """Rises whenever a call compiles."""
 

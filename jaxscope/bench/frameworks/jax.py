@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxscope.analysis.cluster.divergence import program_hash
 from jaxscope.analysis.links.line_figures import counted
 from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
 from jaxscope.bench.rounds import device_time
@@ -74,7 +75,7 @@ class JaxEager(_Jax):
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         call = task.transformed(jax.grad, jax.vmap)
         target = devices.find(device)
-        if target != jax.devices()[0]:
+        if target != jax.local_devices()[0]:
             # Arrays that the code creates must be on the device of its inputs.
             call = _on(call, target)
         slow = programs.slow_path()
@@ -125,6 +126,7 @@ class JaxJit(_Jax):
             cost=describe.cost(handles) if readable else unread,
             warnings=_warnings(handles, task, donated, compile_s),
             probe=None if donated else lambda: programs.transfer(lambda: jitted(*args)),
+            program=program_hash(handles.text(StageKind.STABLEHLO).text),
         )
 
 

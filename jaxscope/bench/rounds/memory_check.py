@@ -64,7 +64,7 @@ def intermediates(
 def _exceeds(needed: int, what: str) -> str:
     import jax
 
-    free = free_bytes(jax.devices("cpu")[0])
+    free = free_bytes(jax.local_devices(backend="cpu")[0])
     if free is None or needed <= _SHARE * free:
         return ""
     return (

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from jaxscope.capture._jax.frames import jax_locals
@@ -71,6 +72,11 @@ def shared_compile() -> SharedCompile | None:
     )
 
 
+def compiling_module() -> Any:
+    """The StableHLO module that JAX is about to compile, as `shared_compile` finds it."""
+    return jax_locals("_cached_compilation", _PXLA).get("computation")
+
+
 def plain_text(module: Any) -> str:
     """A StableHLO module as text without locations."""
     return module.operation.get_asm(enable_debug_info=False)
@@ -89,3 +95,14 @@ def settings() -> dict[str, str]:
 
     values = getattr(jax.config, "values", None) or {}
     return {name: str(value) for name, value in sorted(values.items())}
+
+
+def meet(name: str, timeout_s: float) -> None:
+    """Wait until every process calls this with the same name, or for that long.
+
+    `wait_at_barrier` of the same client; without it, or after an error, nothing is waited for.
+    """
+    found = coordination_service()
+    with suppress(Exception):
+        if found is not None:
+            found.client.wait_at_barrier(name, int(timeout_s * 1000))

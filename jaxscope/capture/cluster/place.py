@@ -6,7 +6,7 @@ import linecache
 import os
 import types
 
-from jaxscope.capture.source.cell_names import cell_name
+from jaxscope.capture.source.cell_names import cell_name, current_shell
 from jaxscope.capture.source.frames import user_frames
 from jaxscope.model.cluster import CodePlace
 
@@ -18,3 +18,9 @@ def place_of(frame: types.FrameType | None) -> CodePlace:
         text = linecache.getline(found.file, found.line).strip()
         return CodePlace(f"{name}:{found.line}", text[:120])
     return CodePlace("")
+
+
+def running_cell() -> CodePlace:
+    """The running cell as a whole; empty outside IPython."""
+    number = getattr(current_shell(), "execution_count", None)
+    return CodePlace("" if number is None else f"In [{number}]")

@@ -206,6 +206,13 @@ def state() -> dict[str, Any]:
     }
 
 
+def collective_groups() -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
+    """Devices of each collective compiled so far. Raises ClusterError before `init`."""
+    if not _watch:
+        raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")
+    return dict(_watch[0].groups)
+
+
 def set_guard(mode: str, wait_s: float, epoch: str) -> None:
     if not _watch:
         raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")

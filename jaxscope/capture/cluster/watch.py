@@ -20,7 +20,7 @@ from jaxscope.analysis.cluster import divergence
 from jaxscope.capture._jax import distributed
 from jaxscope.capture.cluster.exchange import Divergence, Exchange, Found
 from jaxscope.capture.cluster.heartbeat import WAITING, Heartbeat
-from jaxscope.capture.cluster.place import place_of
+from jaxscope.capture.cluster.place import place_of, running_cell
 from jaxscope.capture.cluster.store import JaxStore
 from jaxscope.model.cluster import CompiledPrint, DivergenceKind, ProcessState, ProgramPrint
 
@@ -38,6 +38,7 @@ class _Compiling:
     exchange: Exchange
     program: ProgramPrint
     operations: int
+    devices: tuple[int, ...]
 
 
 class ClusterWatch:
@@ -55,6 +56,8 @@ class ClusterWatch:
         self._here = threading.local()
         self._lock = threading.Lock()
         self._failed = False
+        self.groups: dict[tuple[str, str], tuple[tuple[int, ...], ...]] = {}
+        """Devices of each collective that was compiled, by module and instruction."""
         self.compared = 0
         """Compilations compared so far."""
         self.found: list[str] = []
@@ -132,6 +135,8 @@ class ClusterWatch:
         if shared is None:
             return
         place = place_of(sys._getframe())  # pyright: ignore[reportPrivateUsage]
+        if not place.where:  # a magic compiles a whole cell
+            place = running_cell()
         flags = " ".join(filter(None, (*[os.environ.get(f, "") for f in _FLAGS], shared.options)))
         text = distributed.plain_text(shared.module)
         program = divergence.print_of(text, self.process, place, flags)
@@ -150,7 +155,8 @@ class ClusterWatch:
                 self._say(noticed.message)
         if self.mode == "on":
             self._guard(exchange, program, scope, noticed is not None and Found(noticed))
-        self._here.compiling = _Compiling(exchange, program, self._store.operations - before)
+        took = self._store.operations - before
+        self._here.compiling = _Compiling(exchange, program, took, shared.devices)
 
     def _guard(
         self, exchange: Exchange, program: ProgramPrint, scope: str, noticed: Found | bool
@@ -186,6 +192,7 @@ class ClusterWatch:
         text = distributed.optimized_text()
         if text is None:  # the compilation failed
             return
+        self.groups |= divergence.collective_groups(text, compiling.devices)
         before = self._store.operations
         program = compiling.program
         mine = CompiledPrint(

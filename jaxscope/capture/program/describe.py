@@ -133,7 +133,7 @@ def device_objects(handles: Handles) -> tuple[Any, ...]:
         for sharding in _flat_shardings(handles.compiled, name):
             found |= set(getattr(sharding, "device_set", ()))
     if not found:
-        found = {jax.devices()[0]}
+        found = {jax.local_devices()[0]}
     return tuple(sorted(found, key=lambda d: (d.platform, d.id)))
 
 

@@ -100,6 +100,8 @@ def _measure(
     if too_much:
         raise MemoryError(too_much)
     program = functools.partial(captured.entry.call, **named) if named else captured.entry.call
+    if _spans_processes(captured) and (runs is None or settings.profile is not None):
+        runs = 1  # every process must make the same number of calls
     once = runs == 1 or (runs is None and bool(effects))
     run = functools.partial(
         timed_calls.measure,
@@ -179,6 +181,14 @@ def _too_much(captured: Captured) -> str | None:
     except Exception:
         return None
     return next((sentence for sentence in refused if sentence), None)
+
+
+def _spans_processes(captured: Captured) -> bool:
+    try:
+        found = describe.device_objects(captured.handles)
+    except Exception:
+        return False
+    return len({device.process_index for device in found}) > 1
 
 
 def _devices(captured: Captured) -> str:

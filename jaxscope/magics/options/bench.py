@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from jaxscope.magics.options.parser import Parser, number, usage_error
+from jaxscope.magics.options.parser import ENGINES, Parser, number, usage_error
 from jaxscope.magics.options.transforms import check_name, is_name
 
 # `jaxscope.bench` is imported where a line is read, so that the extension loads fast.
@@ -51,6 +51,7 @@ def parser() -> Parser:
     add("--save", metavar="NAME", help="Store as a baseline.")
     add("--against", metavar="NAME", help="Compare with a stored baseline.")
     add("--plot", **many, choices=PLOTS, help="Also show a plotly figure.")
+    add("--engines", choices=("all",), help=ENGINES)
     made.add_display("Comparison", views=("auto", "html", "text"))
     return made
 

@@ -147,6 +147,9 @@ def number(kind: type[T], fits: Callable[[T], bool], what: str) -> Callable[[str
 
 SECONDS = number(float, lambda s: 0 <= s < math.inf, "a number of seconds, such as 0.5")
 
+ENGINES = "Run it on every engine of %%jaxcluster."
+"""The help of `--engines`."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.python.cell import CellSyntax
-from jaxscope.magics.options.parser import SECONDS, Parser, number, usage_error
+from jaxscope.magics.options.parser import ENGINES, SECONDS, Parser, number, usage_error
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.profile_plan import ProfilePlan
@@ -64,6 +64,7 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     add_profile(made)
     add("--compile-time", action="store_true", help="Show the compile time by line.")
     add("--x64", action="store_true", help="Enable 64-bit types.")
+    add("--engines", choices=("all",), help=ENGINES)
     made.add_display("Report")
     add("--block", action="store_true", help="Compile the whole cell, definitions too.")
     add("--decorate", action="store_true", help="Bind the cell's entry points as jax.jit(f).")

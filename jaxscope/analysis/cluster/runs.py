@@ -1,0 +1,118 @@
+"""The same cell or script on many processes: equal facts once, the others by process."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from jaxscope import words
+from jaxscope.model.cluster import ProcessRun
+
+_RANGES = 6
+"""Ranges of processes that a text names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpread:
+    """A quantity over processes."""
+
+    low: float
+    median: float
+    high: float
+    highest: int
+    """The process with the largest value."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramGroup:
+    """Processes that have the same program."""
+
+    name: str
+    fingerprint: str
+    place: str
+    processes: tuple[int, ...]
+    compile_s: ProcessSpread | None
+    """None where no process compiled it."""
+    everywhere: bool
+    """Whether every process has it."""
+
+
+def spread(values: Mapping[int, float]) -> ProcessSpread | None:
+    """The spread of values by process; None without values."""
+    if not values:
+        return None
+    highest = max(values, key=lambda process: (values[process], -process))
+    found = values.values()
+    return ProcessSpread(
+        min(found), statistics.median(found), values[highest], highest, len(values)
+    )
+
+
+def program_groups(runs: Sequence[ProcessRun]) -> tuple[ProgramGroup, ...]:
+    """One row per function and program; those that not every process has come first."""
+    processes: dict[tuple[str, str], dict[int, None]] = defaultdict(dict)
+    seconds: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    places: dict[tuple[str, str], str] = {}
+    for run in runs:
+        for program in run.programs:
+            key = (program.name, program.fingerprint)
+            processes[key][run.process] = None
+            places.setdefault(key, program.place)
+            if program.compile_s is not None:
+                before = seconds[key].get(run.process, 0.0)
+                seconds[key][run.process] = before + program.compile_s
+    rows = [
+        ProgramGroup(
+            name,
+            fingerprint,
+            places[name, fingerprint],
+            tuple(found),
+            spread(seconds[name, fingerprint]),
+            len(found) == len(runs),
+        )
+        for (name, fingerprint), found in processes.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.everywhere, len(row.processes))))
+
+
+def line_spreads(runs: Sequence[ProcessRun]) -> dict[int, ProcessSpread]:
+    """Seconds of each line of the cell over the processes that ran it."""
+    lines: dict[int, dict[int, float]] = defaultdict(dict)
+    for run in runs:
+        for line, seconds in run.lines:
+            lines[line][run.process] = seconds
+    return {line: found for line in sorted(lines) if (found := spread(lines[line])) is not None}
+
+
+def leads(runs: Sequence[ProcessRun]) -> dict[int, tuple[int, ...]]:
+    """The lowest process of each set of programs, and the processes that have the same."""
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: run.process):
+        if not run.error:
+            groups[tuple((p.name, p.fingerprint) for p in run.programs)].append(run.process)
+    return {processes[0]: tuple(processes) for processes in groups.values()}
+
+
+def said(texts: Iterable[tuple[int, str]]) -> dict[str, tuple[int, ...]]:
+    """Processes by text, so that an equal text is shown once; empty texts are left out."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for process, text in texts:
+        if text.strip():
+            groups[text].append(process)
+    return {text: tuple(processes) for text, processes in groups.items()}
+
+
+def ranges(processes: Iterable[int]) -> str:
+    """`process 3`, `processes 0–4 and 7`."""
+    found: list[list[int]] = []
+    for process in sorted(processes):
+        if found and process == found[-1][1] + 1:
+            found[-1][1] = process
+        else:
+            found.append([process, process])
+    texts = [str(low) if low == high else f"{low}–{high}" for low, high in found]
+    single = len(found) == 1 and found[0][0] == found[0][1]
+    return f"{'process' if single else 'processes'} {words.listed(texts, _RANGES)}"

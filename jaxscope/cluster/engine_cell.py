@@ -1,0 +1,162 @@
+"""A cell of the notebook on one engine; these functions run there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxscope.analysis.cluster.divergence import program_hash
+from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.capture.source.cell_names import cell_name, current_shell
+from jaxscope.model import StageKind, to_json
+from jaxscope.model.cluster import ProcessProgram, ProcessRun
+from jaxscope.results.report import Report
+
+RESULT = "_jaxscope_engine_result"
+"""The variable of the engine to which a magic binds its result."""
+_MOST_PRINTED = 10_000
+_last: list[Report] = []
+
+
+def run_cell(process: int, text: str) -> ProcessRun:
+    """Run a `%%jaxjit` or `%%jaxprof` cell; its report stays here until `last_record` sends it."""
+    found, printed, error = executed(text)
+    _last[:] = [found] if isinstance(found, Report) else []
+    host = socket.gethostname()
+    if not isinstance(found, Report):
+        return ProcessRun(process, host, printed=printed, error=error)
+    return ProcessRun(
+        process,
+        host,
+        _programs(found),
+        wall_s=_seconds(found),
+        reported=True,
+        lines=_lines(found),
+        printed=printed,
+        error=error,
+    )
+
+
+def executed(text: str, before: Callable[[], None] | None = None) -> tuple[Any, str, str]:
+    """The value that a cell binds to `RESULT`, its output, and its error as one sentence.
+
+    `before` is called when all is ready for the cell.
+    """
+    shell = current_shell()
+    if shell is None:
+        raise ClusterError("This engine runs no IPython, so it cannot run a cell.")
+    from IPython.utils.capture import capture_output
+
+    shell.user_ns.pop(RESULT, None)
+    with capture_output() as captured:
+        if "jaxscope" not in shell.extension_manager.loaded:
+            shell.run_line_magic("load_ext", "jaxscope")
+        # IPython prints the traceback of an error; its sentence goes to the notebook.
+        shell.showtraceback = _ignore
+        try:
+            if before is not None:
+                before()
+            result = shell.run_cell(text, store_history=True)
+        finally:
+            del shell.showtraceback
+    error = result.error_before_exec or result.error_in_exec
+    printed = (captured.stdout + captured.stderr)[-_MOST_PRINTED:]
+    return shell.user_ns.pop(RESULT, None), printed, "" if error is None else _sentence(error)
+
+
+def _ignore(*_: Any, **__: Any) -> None: ...
+
+
+def _sentence(error: BaseException) -> str:
+    """`ZeroDivisionError: division by zero (In [3]:4)`."""
+    places = [
+        f"{name}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if (name := cell_name(frame.f_code.co_filename))
+    ]
+    text = f"{type(error).__name__}: {error}".strip().rstrip(".")
+    return f"{text} ({places[-1]})" if places else text
+
+
+def last_record() -> Any:
+    """The report of the last cell as JSON data, with the texts of its stages."""
+    report = _last[0]
+    with contextlib.suppress(Exception):  # of a program that is gone
+        report.complete()
+    return to_json(report.record)
+
+
+def _programs(report: Report) -> tuple[ProcessProgram, ...]:
+    compiles = report.record.compiles
+    found: list[ProcessProgram] = []
+    for index, program in enumerate(report.programs):
+        took = [compiles[i].total_s for i in program.compiles if i < len(compiles)]
+        found.append(
+            ProcessProgram(
+                program.title,
+                fingerprint=_fingerprint(report, index),
+                compile_s=sum(took) if took else None,
+            )
+        )
+    return tuple(found)
+
+
+def _fingerprint(report: Report, index: int) -> str:
+    """Hash of the StableHLO; of the optimized HLO where only that is known, marked so."""
+    with contextlib.suppress(Exception):
+        for kind, mark in ((StageKind.STABLEHLO, ""), (StageKind.OPTIMIZED_HLO, "xla-")):
+            stage = report.stage(kind, program=index)
+            if stage.unavailable is None and stage.text:
+                return mark + program_hash(stage.text)[:8]
+    return ""
+
+
+def _seconds(report: Report) -> float | None:
+    """Seconds of the profiled cell, or per call of the program."""
+    cell = report.record.profile
+    if cell is not None:
+        return cell.wall_s
+    call = report.programs[0].call if report.programs else None
+    return None if call is None else call.median_s
+
+
+def _lines(report: Report) -> tuple[tuple[int, float], ...]:
+    cell = report.record.profile
+    if cell is not None:
+        return tuple((row.line, row.host_s) for row in cell.lines if row.source == 0)
+    return tuple(sorted(report.time_by_line().items()))
+
+
+def host_key() -> str:
+    """Equal for engines that share a machine, in containers too."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return socket.gethostname()
+
+
+def shared_names(names: tuple[str, ...]) -> list[str]:
+    """Those of the names whose arrays span processes, so that no engine can use them alone."""
+    import jax
+
+    shell = current_shell()
+    space: dict[str, Any] = {} if shell is None else shell.user_ns
+    found: list[str] = []
+    for name in names:
+        with contextlib.suppress(Exception):  # not a pytree
+            leaves = jax.tree_util.tree_leaves(space.get(name))
+            arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+            if any(not array.is_fully_addressable for array in arrays):
+                found.append(name)
+    return found
+
+
+def bench_cell(text: str) -> tuple[Any, str, str]:
+    """Run a `%%jaxbench` cell: its comparison as JSON data, its printed text, its error."""
+    with contextlib.redirect_stdout(io.StringIO()):  # the bar of the progress
+        found, printed, error = executed(text)
+    return None if found is None else to_json(found.record), printed, error

@@ -1,0 +1,75 @@
+"""A profiled cell on one engine, reduced to its collectives; it runs there."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import jax
+
+from jaxscope.analysis.trace.operations import operations
+from jaxscope.capture._jax import distributed
+from jaxscope.capture.cluster.line_sampler import LineSampler
+from jaxscope.capture.cluster.process import ClusterError, collective_groups
+from jaxscope.capture.profile import profiler
+from jaxscope.cluster.engine_cell import executed
+from jaxscope.model.cluster import CollectiveRun, DeviceRun, ProcessTrace
+
+_MEET_S = 10.0
+_SETTLE_S = 0.02
+
+
+def profile_cell(process: int, text: str, name: str) -> tuple[ProcessTrace, str, str]:
+    """Run a cell once under the profiler: its trace, its output, its error.
+
+    The processes begin together, at a barrier of this name.
+    """
+    groups = collective_groups()
+    try:
+        session = profiler.opened()
+    except profiler.ProfilerBusyError as busy:
+        raise ClusterError(f"Process {process} cannot be profiled: {busy}.") from None
+
+    def together() -> None:
+        # Else the first collective shows how late each engine received the cell.
+        distributed.meet(f"jaxscope/profile/{name}", _MEET_S)
+
+    with LineSampler() as sampler:
+        try:
+            _, printed, error = executed(text, together)
+            with suppress(Exception):  # of an earlier computation
+                jax.block_until_ready(jax.live_arrays())
+            # A result that was dropped may still be computed on the other devices.
+            time.sleep(_SETTLE_S)
+        finally:
+            session.close()
+    base = _base(session.xspace)
+    ops = operations(session.events())
+    collectives = [
+        CollectiveRun(op.module, op.name, op.device, base + op.start, base + op.end)
+        for op in ops
+        if (op.module, op.name) in groups
+    ]
+    spans: dict[tuple[str, int, int], tuple[float, float]] = {}
+    for op in ops:
+        key = (op.module, op.run, op.device)
+        start, end = spans.get(key, (op.start, op.end))
+        spans[key] = min(start, op.start), max(end, op.end)
+    runs = sorted(DeviceRun(key[2], base + a, base + b) for key, (a, b) in spans.items())
+    used = {(one.module, one.name) for one in collectives}
+    trace = ProcessTrace(
+        process,
+        tuple(collectives),
+        tuple(runs),
+        tuple(sampler.stays),
+        tuple((*key, found) for key, found in groups.items() if key in used),
+    )
+    return trace, printed, error
+
+
+def _base(xspace: bytes) -> float:
+    """Start of the session, ns since the epoch; the times of its events count from it."""
+    for plane in profiler.planes(xspace):
+        if plane.name == "Task Environment":
+            return float(dict(plane.stats).get("profile_start_time", 0))
+    return 0.0

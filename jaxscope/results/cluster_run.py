@@ -1,0 +1,118 @@
+"""The results of a cell on every engine: one report, one benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
+from jaxscope.analysis.cluster.runs import ProcessSpread, ProgramGroup, line_spreads, program_groups
+from jaxscope.model.cluster import ProcessRun
+from jaxscope.model.comparison import ComparisonRecord
+from jaxscope.results.base import Result
+from jaxscope.results.comparison import Comparison
+from jaxscope.results.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
+
+
+class ClusterRun(Result):
+    """One cell or script on many processes: what is equal once, the rest by process."""
+
+    noun = "report of the cluster"
+
+    def __init__(
+        self,
+        runs: Sequence[ProcessRun],
+        reports: Mapping[int, Report] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.runs = tuple(runs)
+        """The figures of each process."""
+        self.reports = dict(reports or {})
+        """The whole report of the lowest process of each set of programs."""
+        self.notes = tuple(notes)
+        """Sentences on what is missing."""
+
+    @property
+    def programs(self) -> tuple[ProgramGroup, ...]:
+        """Programs with the processes that have them; those that differ come first."""
+        return program_groups(self.runs)
+
+    @property
+    def lines(self) -> dict[int, ProcessSpread]:
+        """Seconds of each line over the processes, where the cell was profiled."""
+        return line_spreads(self.runs)
+
+    @property
+    def report(self) -> Report:
+        """The report of the lowest process. Raises LookupError where no process made one."""
+        if not self.reports:
+            raise LookupError("No process made a report of this run.")
+        return next(iter(self.reports.values()))
+
+    def _document(self) -> Document:
+        from jaxscope.view.cluster.run import run_document
+
+        record = self.report.record if self.reports else None
+        return run_document(self.runs, record, self.notes)
+
+    def summary(self) -> str:
+        """The result in one line."""
+        return self._document().first_line
+
+    def static_html(self) -> Html:
+        """The tables of the processes, and below them the report of the lowest one."""
+        from jaxscope.view.base.html import join
+        from jaxscope.view.base.static import static_html
+        from jaxscope.view.cluster.run import run_document
+
+        code = self.report.record if self.reports else None
+        own = static_html(lambda room: run_document(self.runs, code, self.notes, own=True))
+        return join(own, self.report.static_html()) if self.reports else own
+
+
+class ClusterBench(Result):
+    """One benchmark on each engine alone; ranked only where programs and results agree."""
+
+    noun = "benchmark of the cluster"
+
+    def __init__(
+        self,
+        records: Mapping[int, ComparisonRecord],
+        errors: Mapping[int, str],
+        hosts: Mapping[int, str],
+    ) -> None:
+        self.comparisons = {process: Comparison(record) for process, record in records.items()}
+        """The comparison of each process."""
+        self.errors = dict(errors)
+        """The exception of each process that made none."""
+        self.hosts = dict(hosts)
+        """The host of each process."""
+
+    @property
+    def rows(self) -> tuple[BenchPlace, ...]:
+        """One row per implementation, size and process."""
+        return places({p: found.record for p, found in self.comparisons.items()})
+
+    @property
+    def unranked(self) -> dict[tuple[str, str], str]:
+        """The reason not to rank the processes, by label and size; empty where all agree."""
+        return unranked(self.rows)
+
+    def _document(self) -> Document:
+        from jaxscope.view.cluster.bench import bench_document
+
+        records = {process: found.record for process, found in self.comparisons.items()}
+        return bench_document(records, self.errors, self.hosts)
+
+    def summary(self) -> str:
+        """The result in one line."""
+        return self._document().first_line
+
+    def static_html(self) -> Html:
+        from jaxscope.view.base.static import static_html
+
+        return static_html(lambda room: self._document())

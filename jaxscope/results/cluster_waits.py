@@ -1,0 +1,48 @@
+"""The result of `%jaxcluster profile`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jaxscope.analysis.cluster.waits import Waits, waits
+from jaxscope.model.cluster import ProcessTrace
+from jaxscope.results.base import Result
+
+if TYPE_CHECKING:
+    from jaxscope.view.base.document import Document
+    from jaxscope.view.base.html import Html
+
+
+class ClusterWaits(Result):
+    """Collectives of a cell joined over processes: clocks, who waited, and for whom."""
+
+    noun = "profile of the cluster"
+
+    def __init__(
+        self, traces: Sequence[ProcessTrace], errors: Mapping[int, str] | None = None
+    ) -> None:
+        self.traces = tuple(sorted(traces, key=lambda trace: trace.process))
+        """Collectives and program runs of each process."""
+        self.errors = dict(errors or {})
+        """The exception of each process on which the cell failed."""
+
+    @cached_property
+    def waits(self) -> Waits:
+        """Waits, clock offsets, and the processes that others waited for."""
+        return waits(self.traces)
+
+    def _document(self) -> Document:
+        from jaxscope.view.cluster.waits import waits_document
+
+        return waits_document(self.waits, len(self.traces), self.errors)
+
+    def summary(self) -> str:
+        """The result in one line."""
+        return self._document().first_line
+
+    def static_html(self) -> Html:
+        from jaxscope.view.base.static import static_html
+
+        return static_html(lambda room: self._document())

@@ -1,0 +1,153 @@
+"""A cell or a script on many processes as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxscope import words
+from jaxscope.analysis.cluster.runs import (
+    ProcessSpread,
+    ProgramGroup,
+    line_spreads,
+    program_groups,
+    ranges,
+    said,
+    spread,
+)
+from jaxscope.model import Record
+from jaxscope.model.cluster import ProcessRun
+from jaxscope.view.base.document import Chapter, Document, Part
+from jaxscope.view.base.table import Cell, Table
+from jaxscope.view.report.document import document as report_document
+
+_MOST_PROGRAMS = 60
+_MOST_LINES = 100
+
+
+def run_document(
+    runs: Sequence[ProcessRun],
+    record: Record | None,
+    notes: Sequence[str] = (),
+    *,
+    own: bool = False,
+) -> Document:
+    """Programs and lines over the processes, and unless `own` the report of the lowest one."""
+    groups = program_groups(runs)
+    chapters = [_programs(groups, len(runs))] if groups else []
+    lines = line_spreads(runs)
+    if lines:
+        chapters.append(_lines(lines, record, len(runs)))
+    if record is not None and not own:
+        whole = report_document(record)
+        lead = f"Process {min(run.process for run in runs)}: {whole.first_line}"
+        chapters.append(Chapter("report", "", (lead, *whole.notes)))
+        chapters += whole.chapters
+    errors = said((run.process, run.error) for run in runs)
+    failures = [f"{ranges(found).capitalize()}: {text}." for text, found in errors.items()]
+    return Document(
+        "cluster",
+        ("Cluster", *_first(runs, groups)),
+        (*failures, *notes),
+        tuple(chapters),
+        "`.runs` has the figures of every process",
+    )
+
+
+def _first(runs: Sequence[ProcessRun], groups: Sequence[ProgramGroup]) -> list[str]:
+    parts = [words.count(len(runs), "process", "processes")]
+    hosts = len({run.host for run in runs})
+    if hosts > 1:
+        parts.append(words.count(hosts, "host"))
+    failed = [run.process for run in runs if run.error]
+    if failed:
+        parts.append(f"failed on {ranges(failed)}")
+    odd = [group for group in groups if not group.everywhere]
+    if odd:
+        parts.append(f"`{odd[0].name}` differs: {_who(odd[0], len(runs))}")
+    elif groups:
+        parts.append(f"programs: {len(runs)} of {len(runs)} same")
+    wall = spread({run.process: run.wall_s for run in runs if run.wall_s is not None})
+    if wall is not None:
+        parts.append(_range(wall))
+    return parts
+
+
+def _range(found: ProcessSpread) -> str:
+    if found.count < 2 or found.low == found.high:
+        return words.seconds(found.median)
+    return f"{words.seconds(found.low)} to {words.seconds(found.high)} (process {found.highest})"
+
+
+def _who(group: ProgramGroup, processes: int) -> str:
+    if group.everywhere:
+        return f"{processes} of {processes} same"
+    return f"{len(group.processes)} of {processes}: {ranges(group.processes)}"
+
+
+def _programs(groups: Sequence[ProgramGroup], processes: int) -> Chapter:
+    shown = groups[:_MOST_PROGRAMS]
+    rows = tuple(
+        (
+            group.name,
+            group.fingerprint or words.UNKNOWN,
+            Cell(_who(group, processes), "" if group.everywhere else "flag"),
+            *_spread_cells(group.compile_s),
+            group.place,
+        )
+        for group in shown
+    )
+    heads = (
+        "program",
+        "fingerprint",
+        "processes",
+        "compile min",
+        "median",
+        "max",
+        "slowest",
+        "line",
+    )
+    lead = () if len(shown) == len(groups) else (f"{len(groups) - len(shown)} more are not shown.",)
+    return Chapter(
+        "programs", "Programs", lead, (Part(table=_filled(heads, rows, (3, 4, 5)), brief=True),)
+    )
+
+
+def _spread_cells(found: ProcessSpread | None) -> tuple[str, str, str, str]:
+    if found is None:
+        return "", "", "", ""
+    return (
+        words.seconds(found.low),
+        words.seconds(found.median),
+        words.seconds(found.high),
+        f"process {found.highest}" if found.count > 1 else "",
+    )
+
+
+def _filled(heads: Sequence[str], rows: Sequence[tuple[str, ...]], right: Sequence[int]) -> Table:
+    """The table without its empty columns."""
+    whole = Table(tuple(heads), tuple(rows), tuple(right))
+    kept = whole.filled()
+    return Table(
+        tuple(heads[i] for i in kept),
+        tuple(tuple(row[i] for i in kept) for row in rows),
+        tuple(number for number, i in enumerate(kept) if i in right),
+    )
+
+
+def _lines(lines: Mapping[int, ProcessSpread], record: Record | None, processes: int) -> Chapter:
+    text = record.sources[0].text.splitlines() if record is not None and record.sources else []
+    total = sum(found.median for found in lines.values())
+    shown = sorted(lines, key=lambda line: -lines[line].high)[:_MOST_LINES]
+    rows = tuple(
+        (
+            str(line),
+            text[line - 1].strip() if 0 < line <= len(text) else "",
+            *_spread_cells(lines[line]),
+        )
+        for line in sorted(shown)
+        if lines[line].high >= total / 1000
+    )
+    what = "Python's time" if record is not None and record.profile is not None else "Time"
+    table = _filled(("line", "code", "min", "median", "max", "slowest"), rows, (0, 2, 3, 4))
+    title = f"{what} by line over {words.count(processes, 'process', 'processes')}"
+    return Chapter("lines", title, (), (Part(table=table, brief=True),))
