@@ -33,6 +33,7 @@ _GUIDE = {
     ("line", "jaxtry"): "try the fixes of the last report, and measure the gain",
     ("line", "jaxflags"): "time a call under XLA options: %jaxflags f(x)",
     ("line", "jaxcluster"): "many processes: attach, init, guard on, status, restart",
+    ("line", "jaxtargets"): "compilers of devices that are not here: install tpu, remove tpu",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

@@ -21,6 +21,7 @@ from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
 from jaxscope.capture.program.passes import Dump, dump
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
 from jaxscope.model import Stage, StageKind, Unavailable
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
@@ -67,6 +68,11 @@ class Handles:
         self._lock = threading.RLock()
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
+
+    @property
+    def foreign(self) -> TargetProgram | None:
+        """The program of another device; None for one of JAX's own devices."""
+        return self.compiled if isinstance(self.compiled, TargetProgram) else None
 
     def text(self, kind: StageKind) -> Stage:
         """The stage; without text, `unavailable` says why. Never raises."""
@@ -130,6 +136,8 @@ class Handles:
                     return Unavailable(RELEASED)
                 if self.lowered is None or self.compiled is None:
                     return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
+                if self.foreign is not None:
+                    return Unavailable(NOT_HERE.format(self.foreign.target.name))
                 found = dump(self.lowered, self.compiled)
                 if isinstance(found, Unavailable):
                     return found
