@@ -91,6 +91,7 @@ def options(
     recompile: bool | None = None,
     exact: bool | None = None,
     compile_time: bool | None = None,
+    target: str | None = None,
     isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
@@ -102,7 +103,8 @@ def options(
     not compile a function that has run before again, so that the links of its lines are
     approximate. exact: True compiles once more to follow the passes of XLA, and so to settle links
     that are otherwise inferred. compile_time: True clocks the compilation for
-    `report.compile_time()`.
+    `report.compile_time()`. target: `tpu:v5e:2x2`, `gpu:h100`, `cpu:4`: compile for this device,
+    whether it is there or not, and run nothing.
 
     For `profile`: isolate_lines also profiles the program with optimization barriers between its
     lines, which costs one more compilation; all_events also profiles a call with so many
@@ -124,6 +126,7 @@ def options(
         "recompile": recompile,
         "exact": exact,
         "compile_time": compile_time,
+        "target": target,
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}

@@ -47,6 +47,7 @@ LINE_MAGICS = (
     "jaxpmap",
     "jaxprof",
     "jaxscope",
+    "jaxtargets",
     "jaxtry",
     "jaxvmap",
     "jaxwatch",

@@ -95,7 +95,7 @@ def _read(
             reader.remember(body.jaxpr.eqns[index].params.get("mesh"))
     result = ProgramSharding(
         len(devices),
-        jax.device_count(backend=devices[0].platform),
+        _available(handles, devices),
         tuple(reader.meshes),
         tuple([s if s.mesh is not None else with_spec(s, reader.meshes) for s in reader.shardings]),
         tuple(values),
@@ -112,6 +112,12 @@ def _read(
         return _with_collectives(result, handles, context, reader.order())
     except Exception as error:  # the texts of a later XLA may be spelled differently
         return replace(result, unread=f"the optimized HLO could not be read: {error}")
+
+
+def _available(handles: Handles, devices: Sequence[Any]) -> int:
+    if handles.foreign is not None:
+        return int(handles.foreign.answer.facts.get("devices", len(devices)))
+    return jax.device_count(backend=devices[0].platform)
 
 
 def _with_collectives(

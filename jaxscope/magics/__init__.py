@@ -13,6 +13,7 @@ from jaxscope.magics.differences import Differences
 from jaxscope.magics.family import Family
 from jaxscope.magics.profiling import Profiling
 from jaxscope.magics.session.viewer_comm import Serving
+from jaxscope.magics.targets import Targets
 from jaxscope.magics.transforms import Transforms
 from jaxscope.magics.trying import Trying
 from jaxscope.magics.watching import Watching
@@ -26,6 +27,7 @@ FAMILIES: tuple[type[Family], ...] = (
     Differences,
     Trying,
     Clusters,
+    Targets,
     Serving,
 )
 """Magics by subject. A new family is a class in its own file, and its name here."""

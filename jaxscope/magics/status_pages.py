@@ -34,6 +34,7 @@ _GUIDE = {
     ("line", "jaxflags"): "time a call under XLA options: %jaxflags f(x)",
     ("line", "jaxcluster"): "many processes: attach, init, guard on, load, status, restart",
     ("cell", "jaxcluster"): "profile a cell on all processes: who made the others wait",
+    ("line", "jaxtargets"): "compilers of devices that are not here: install tpu, remove tpu",
     ("line", "jaxdevices"): "devices, memory, measured peaks; --cpu N simulates N devices",
     ("line", "jaxscope"): "this page",
 }

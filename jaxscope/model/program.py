@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from jaxscope.model.compiler.target import CompiledFor
 from jaxscope.model.gradient import Gradient
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.model.sharding import ProgramSharding
@@ -168,6 +169,8 @@ class Program:
     """Shardings and collectives; None on one device."""
     vmap: Batching | Unavailable | None = None
     """Batched equations; None when it has no `vmap`."""
+    target: CompiledFor | None = None
+    """The device that it was compiled for, where that is none of JAX's own; it was not run."""
     stack: tuple[Applied, ...] = ()
     """The same transforms with their options; empty when the user's object hides them."""
 

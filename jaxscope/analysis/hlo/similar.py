@@ -34,10 +34,8 @@ class SimilarModules:
     """
 
     def __init__(self) -> None:
-        self._shape, self._attributes = (
-            functools.cache(parse_shape),
-            functools.cache(read_attributes),
-        )
+        self._shape = functools.cache(parse_shape)
+        self._attributes = functools.cache(read_attributes)
         self._known: dict[str, dict[str, Instruction | None]] = {}
         self._blocks: dict[str, _Block] = {}
 

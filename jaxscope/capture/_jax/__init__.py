@@ -72,6 +72,14 @@ from jaxscope.capture._jax.programs import (
 )
 from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
+from jaxscope.capture._jax.topologies import (
+    free_shardings,
+    given_shardings,
+    lowered_for,
+    module_bytes,
+    partition_spec,
+    partitions,
+)
 from jaxscope.capture._jax.traces import (
     EarlierTrace,
     TracedFunctions,

@@ -88,7 +88,8 @@ class Block(TracedForm):
         self.silenced = cell.silenced
         data = {name: namespace[name] for name in known if not is_code(namespace[name])}
         self._asked = self._asked_numbers(data, settings)
-        inputs = Inputs(data, settings, asked=self._asked)
+        shapes = settings.target is not None
+        inputs = Inputs(data, settings, asked=self._asked, shapes=shapes)
         refused = sorted_in_place(cell.syntax, inputs.numpy_names())
         donated = inputs.arguments.donated_arrays()
         refused = refused or refused_donation(donated, namespace, settings.donate)

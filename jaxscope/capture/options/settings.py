@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from jaxscope.analysis.targets.names import Target, TargetNameError, read_target
 from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.profile_plan import ProfilePlan
 
@@ -46,6 +47,8 @@ class Settings:
     """Clock the compilations by line."""
     profile: ProfilePlan | None = None
     """The calls to profile; None: no profile."""
+    target: str | None = None
+    """Compile for this device instead, `tpu:v5e:2x2`, and run nothing."""
     composition: Composition = JIT
     """The transforms to apply, outermost first."""
 
@@ -54,10 +57,35 @@ class Settings:
             raise SettingsError(
                 f"runs is {self.runs}; it must be 0 (compile only), 1 (run once) or more."
             )
+        self._check_target()
         both = sorted(set(self.static) & set(self.traced))
         if both:
             raise SettingsError(
                 f"`{both[0]}` cannot be both static and traced; name it in one of the two."
+            )
+
+    @property
+    def compiled_for(self) -> Target | None:
+        """The target; None for JAX's own devices."""
+        return None if self.target is None else read_target(self.target)
+
+    def _check_target(self) -> None:
+        try:
+            target = self.compiled_for
+        except TargetNameError as error:
+            raise SettingsError(str(error)) from None
+        if target is None:
+            return
+        runs = {"runs": bool(self.runs), "device": self.device is not None}
+        runs |= {"profile": self.profile is not None}
+        if other := next((name for name, given in runs.items() if given), ""):
+            raise SettingsError(
+                f"A program for {target.name} is compiled and not run: leave out {_OPTIONS[other]}."
+            )
+        if any(segment.name == "pmap" for segment in self.composition.segments):
+            raise SettingsError(
+                "pmap needs devices that are there. Compile a sharded program for a target with "
+                "`jit`."
             )
 
     def check_names(self, known: Sequence[str], why: str, noun: str) -> None:
@@ -69,6 +97,9 @@ class Settings:
                     raise SettingsError(
                         f"{option} names `{name}`, which {why}. Its {noun} are: {listing}."
                     )
+
+
+_OPTIONS = {"runs": "`-n`", "device": "`--device`", "profile": "the profile"}
 
 
 def root(path: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxscope.analysis.targets.names import Target
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
@@ -28,6 +29,8 @@ from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.request import CachedProgram, CompileRequest, TracedProgram
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.targets.compiled import compile_for, lower_for
+from jaxscope.capture.targets.environment import TargetError
 from jaxscope.capture.vmap import without_arrays
 
 _OTHER_TEXT = (
@@ -121,12 +124,17 @@ def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> Tr
 
 
 @calls_user_code
-def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> Captured:
+def compile_program(
+    program: TracedProgram, sources: SourceFiles, say: Say, target: Target | None = None
+) -> Captured:
     """Tag and lower the program; compile it unless the request has the same program already.
 
-    Raises what JAX raises for the program.
+    With a target, its own compiler does, in another process. Raises what JAX raises for the
+    program, and TargetError.
     """
     if program.stage is not None:
+        if target is not None:
+            return _stage_for(program, sources, say, target)
         return _compiled_stage(program, sources, say)
     request, traced = program.request, program.traced
     tagged = request.tagged
@@ -134,13 +142,16 @@ def compile_program(program: TracedProgram, sources: SourceFiles, say: Say) -> C
         tagged = tag(traced, sources)
     with program_of_cell(_identity(request, sources)), _own_work(request):
         say("lowering")
-        lowered = traced.lower()
-        key = None if request.programs is None else identity.key(request, traced, lowered)
+        lowered = traced.lower() if target is None else lower_for(traced, target)
+        key = None
+        if request.programs is not None:
+            key = identity.key(request, traced, lowered, "" if target is None else target.name)
         entry = None if request.programs is None or key is None else request.programs.get(key)
         reused = entry is not None
         if entry is None:
-            say("compiling")
-            entry = _cached(request, lowered.compile(), lowered, tagged)
+            say("compiling" if target is None else f"compiling for {target.name}")
+            compiled = lowered.compile() if target is None else compile_for(lowered, target)
+            entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
                 request.programs.put(key, entry)
     if reused:
@@ -185,6 +196,25 @@ def _compiled_stage(program: TracedProgram, sources: SourceFiles, say: Say) -> C
     compiled = stage if lowered is None else lowered.compile()
     handles = Handles(program.traced, lowered, compiled, tagged, sources)
     entry = CachedProgram(compiled, compiled, handles.tagged, paths=(), treedef=None, spare={})
+    return Captured(program.request, handles, entry, False, 0.0)
+
+
+def _stage_for(program: TracedProgram, sources: SourceFiles, say: Say, target: Target) -> Captured:
+    """A `Traced` of the user's, compiled for a target."""
+    traced = program.traced
+    if traced is None:
+        kind = type(program.stage).__name__
+        raise TargetError(
+            f"A {kind} was lowered for the devices of this machine: pass the function, or its "
+            f"Traced, to compile it for {target.name}."
+        )
+    tagged = tag(traced, sources)
+    say("lowering")
+    lowered = lower_for(traced, target)
+    say(f"compiling for {target.name}")
+    compiled = compile_for(lowered, target)
+    handles = Handles(traced, lowered, compiled, tagged, sources)
+    entry = CachedProgram(compiled, compiled, tagged, paths=(), treedef=None, spare={})
     return Captured(program.request, handles, entry, False, 0.0)
 
 

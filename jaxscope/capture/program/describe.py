@@ -128,6 +128,8 @@ def named(devices: Sequence[Any]) -> tuple[str, ...]:
 
 def device_objects(handles: Handles) -> tuple[Any, ...]:
     """The devices that the program runs on, by platform and number."""
+    if handles.foreign is not None:
+        return handles.foreign.devices
     found: set[Any] = set()
     for name in ("output_shardings", "input_shardings"):
         for sharding in _flat_shardings(handles.compiled, name):

@@ -28,14 +28,14 @@ def traced_key(program: TracedProgram) -> Hashable:
         return None
 
 
-def key(request: CompileRequest, traced: Any, lowered: Any) -> Key | None:
+def key(request: CompileRequest, traced: Any, lowered: Any, target: str = "") -> Key | None:
     """The program's identity; None where it is unknown, so that nothing is reused.
 
     JAX's settings belong to it: with other settings JAX would trace the earlier function again,
     even if the program is the same.
     """
     try:
-        found = (_digest(request, traced, lowered), _jax.trace_context())
+        found = (target + _digest(request, traced, lowered), _jax.trace_context())
         hash(found)
         return found
     except Exception:

@@ -34,6 +34,8 @@ def linked_again(
     """
     handles = captured.handles
     tagged = handles.tagged
+    if handles.foreign is not None:  # its links are exact, or nothing can be done
+        return None
     if handles.traced is None or handles.lowered is None or tagged.why or not tagged.equations:
         return None
     try:

@@ -35,6 +35,7 @@ from jaxscope.capture.program.passes import (
     fusion_dump,
 )
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Stage, StageKind, Unavailable
 from jaxscope.model.compiler.remarks import FusionRemark
@@ -96,6 +97,11 @@ class Handles:
         self._lock = threading.RLock()
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
+
+    @property
+    def foreign(self) -> TargetProgram | None:
+        """The program of another device; None for one of JAX's own devices."""
+        return self.compiled if isinstance(self.compiled, TargetProgram) else None
 
     def text(self, kind: StageKind) -> Stage:
         """The stage; without text, `unavailable` says why. Never raises."""
@@ -160,6 +166,8 @@ class Handles:
                     return Unavailable(RELEASED)
                 if self.lowered is None or self.compiled is None:
                     return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
+                if self.foreign is not None:
+                    return Unavailable(NOT_HERE.format(self.foreign.target.name))
                 found = dump(self.lowered, self.compiled)
                 if isinstance(found, Unavailable):
                     return found

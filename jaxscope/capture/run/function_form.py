@@ -92,6 +92,8 @@ class FunctionCell:
             parts.append(f"{', '.join(sorted(jitted))} jitted by the cell")
         first = f"function form: {', '.join(parts)} · --block compiles the whole cell"
         notes = [first]
+        if self.settings.target is not None and calls:
+            notes.append("The cell itself ran on this machine; only its programs are the target's.")
         for (name, why), number in self.calls.plain.items():
             times = "" if number == 1 else f" {number} times"
             notes.append(f"`{name}` ran as plain Python{times}: {words.continued(why)}")

@@ -83,7 +83,7 @@ def _measure(
     again: bool,
     say: Callable[[str], None],
 ) -> Measured:
-    if settings.runs == 0 or call is None:
+    if settings.runs == 0 or settings.target is not None or call is None:
         return Measured(None)
     if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in jax.tree_util.tree_leaves(call)):
         return Measured(None)

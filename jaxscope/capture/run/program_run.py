@@ -87,7 +87,7 @@ class Run:
         sources, say = self._given.sources, self._given.context.say
         with self._subject.explained(traced.request), self.undoing():
             try:
-                return compile_program(traced, sources, say)
+                return compile_program(traced, sources, say, self._given.settings.compiled_for)
             except (TypeError, ValueError, AttributeError) as error:
                 # JAX 0.10 cannot lower each of its experimental types where a program makes one.
                 if getattr(getattr(traced.traced, "jaxpr", None), "is_high", False):

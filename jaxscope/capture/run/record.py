@@ -24,6 +24,7 @@ from jaxscope.capture.program import describe as live
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.linked_again import linked_again
 from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.program.targets import for_target
 from jaxscope.capture.run.context import FinishedRun, Invocation, ProgramFacts
 from jaxscope.capture.sharding import program_sharding
 from jaxscope.capture.source.sources import SourceFiles
@@ -72,7 +73,7 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     if given.settings.exact:
         given.context.say("compiling again")
         settled = handles.settle()
-    program = _program(finished, facts, given.sources)
+    program = for_target(_program(finished, facts, given.sources), handles)
     program = judged(
         _profiled(program, finished, given.sources),
         handles,

@@ -58,6 +58,8 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
         ran = _functions(text, settings, context, found)
     else:
         ran = _block(text, settings, context)
+    if settings.target is not None:  # nothing that runs again can be made of it
+        return ran
     origin = RunOrigin(form=found, settings=settings, namespace=context.namespace, text=text)
     return replace(ran, origin=origin)
 
@@ -76,6 +78,8 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
             return _call_alone(call, settings, context, text, debugging)
         try:
             ran = _call(call, settings, context, Form.LINE, text)
+            if settings.target is not None:
+                return ran
             space = context.namespace
             origin = RunOrigin(form=Form.LINE, settings=settings, namespace=space, expression=text)
             return replace(ran, origin=origin)

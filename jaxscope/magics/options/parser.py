@@ -27,6 +27,7 @@ _TRANSFORMS = ("jit", "vmap", "pmap", "grad", "value_and_grad", "jacfwd", "jacre
 _OF_SEGMENT = (
     *("-w", "-i", "--mode", "--order", "--value", "--has-aux", "--out-axes", "--axis-name"),
 )
+_TARGETS = ("tpu:v4", "tpu:v5e:2x2", "tpu:v5p", "tpu:v6e", "gpu:a100", "gpu:h100", "cpu:4")
 _DEVICES = ("cpu:0", "gpu:0", "tpu:0")
 
 
@@ -190,6 +191,8 @@ def completer(
             return list(_MODES)
         if before and before[-1] == "--device":
             return list(_DEVICES)
+        if before and before[-1] == "--target":
+            return list(_TARGETS)
         if before and (choices := parser.choices(before[-1])):
             return choices
         if composition and (len(before) == 1 or before[-1] == "|"):

@@ -55,6 +55,8 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     add("-t", "--traced", **NAMES, help=text)
     add("-d", "--donate", **NAMES, help="Donate these inputs' buffers to the results.")
     add("--device", metavar="DEV", help="Device: cpu:1, gpu, tpu:0.")
+    text = "Compile for this device and run nothing: tpu:v5e:2x2, gpu:h100, cpu:4."
+    add("--target", metavar="TARGET", help=text)
     text = (
         "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as fit in half a "
         "second."
@@ -96,6 +98,8 @@ def parse(line: str, using: Parser, default_view: str = "auto") -> argparse.Name
     found = using.parse_args(tokens)
     if found.block and found.decorate:
         raise usage_error("--block and --decorate exclude each other; use one of them.")
+    if found.decorate and found.target:
+        raise usage_error("--decorate binds functions to run; leave it out with --target.")
     for option in ("static", "traced", "donate", "only"):
         setattr(found, option, names(getattr(found, option)))
     found.view = found.view or default_view

@@ -39,7 +39,9 @@ def _profile(report: Report, session: Session) -> NextStepJson | None:
     """Time by line, where it was not measured and a call is long enough for it."""
     record = report.record
     program = record.programs[0] if record.programs else None
-    if program is None or program.profile is not None or record.form not in _FORMS:
+    if program is None or program.target is not None or program.profile is not None:
+        return None
+    if record.form not in _FORMS:
         return None
     if any(one.label == "call" and one.median_s < SHORTEST_S for one in program.timings):
         return None

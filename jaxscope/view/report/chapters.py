@@ -18,7 +18,7 @@ from jaxscope.view.base.document import Advice, Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
 from jaxscope.view.base.html import NOTHING
 from jaxscope.view.base.places import label
-from jaxscope.view.chapters import gradient, memory, sharding, vmap
+from jaxscope.view.chapters import gradient, memory, sharding, target, vmap
 from jaxscope.view.chapters.compile_time import chapter as time_by_line
 from jaxscope.view.profile.cell import chapter as profile_of_cell
 from jaxscope.view.profile.chapter import chapter as profile
@@ -85,7 +85,7 @@ USUAL: tuple[Callable[[Record, Program], Chapter], ...] = (values, work, time)
 """The chapters of every program."""
 DETAILS: tuple[ChapterWriter, ...] = (memory.chapter, values, work, time)
 """The chapters to look something up in."""
-PROGRAM: tuple[ChapterWriter, ...] = (*PROFILE, *OWN, memory.chapter)
+PROGRAM: tuple[ChapterWriter, ...] = (target.chapter, *PROFILE, *OWN, memory.chapter)
 """The chapters that only some programs have, in the order of the report."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from jaxscope import words
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
+from jaxscope.model.compiler.target import CompiledFor
 from jaxscope.model.compiles import unobserved
 from jaxscope.model.profile import CellProfile
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
@@ -29,15 +30,15 @@ def first_parts(record: Record) -> tuple[str, ...]:
 def program_parts(record: Record, index: int) -> tuple[str, ...]:
     """The first line of one program in its parts, without the other programs."""
     program = record.programs[index]
-    devices = ", ".join(program.devices)
-    if len(program.devices) > 2:
+    devices = ", ".join(program.devices) if program.target is None else program.target.target
+    if program.target is None and len(program.devices) > 2:
         devices = f"{len(program.devices)} devices ({program.devices[0]} … {program.devices[-1]})"
     parts = [
         program.title,
         devices,
-        _time(program, record.form),
+        _time(program, record.form) if program.target is None else target_fit(program.target),
         hottest(record, program),
-        _compiles(_compiles_of(record, program), sure=not unobserved(record.notes)),
+        _compiled(record, program),
         _cost(program),
     ]
     if isinstance(program.roofline, Roofline):
@@ -95,6 +96,21 @@ def _time(program: Program, form: Form) -> str:
     if form in (Form.DECORATOR, Form.FUNCTION):
         return "run by the cell, not timed"
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
+
+
+def _compiled(record: Record, program: Program) -> str:
+    if program.target is not None:
+        return f"by {program.target.compiler}"
+    return _compiles(_compiles_of(record, program), sure=not unobserved(record.notes))
+
+
+def target_fit(target: CompiledFor) -> str:
+    """Whether a program fits its target, for the first line."""
+    if target.fits is None:
+        return "compiled, not run"
+    of = "" if target.memory is None else f" of {words.size(target.memory)}"
+    needs = "" if target.needs is None else f": needs {words.size(target.needs)}{of}"
+    return f"compiled, not run, {'fits' if target.fits else 'does not fit'}{needs}"
 
 
 def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:

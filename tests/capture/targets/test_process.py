@@ -1,0 +1,107 @@
+"""The worker of `cpu`, which needs no environment, and workers that misbehave."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxscope
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.targets.names import read_target
+from jaxscope.capture.targets import process
+from jaxscope.capture.targets.compiled import TargetProgram, compile_for, lower_for
+from jaxscope.capture.targets.environment import TargetError
+from jaxscope.model import StageKind
+
+pytestmark = pytest.mark.jax
+CPU = read_target("cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended() -> Iterator[None]:
+    yield
+    process.end_all()
+
+
+def program(target: str = "cpu") -> TargetProgram:
+    lowered = lower_for(
+        jax.jit(lambda x: jnp.tanh(x @ x).sum()).trace(jnp.ones((64, 64))), read_target(target)
+    )
+    return compile_for(lowered, read_target(target))
+
+
+def opcodes(text: str) -> list[str]:
+    return [one.opcode for one in parse_module(text).instructions()]
+
+
+def misbehaving(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(code)
+    given = ([sys.executable, "-I", str(script)], {}, "fake 1.0")
+    monkeypatch.setattr(process, "_command", lambda target: given)
+
+
+def test_a_worker_compiles_the_program_of_this_process() -> None:
+    made = program()
+    ours = jax.jit(lambda x: jnp.tanh(x @ x).sum()).lower(jnp.ones((64, 64))).compile()
+    assert opcodes(made.as_text()) == opcodes(str(ours.as_text()))
+    assert made.memory_analysis().argument_size_in_bytes == 64 * 64 * 4
+    assert made.buffers
+    assert program().answer.facts["seconds"] > 0  # the same worker again
+
+
+def test_a_crash_is_a_sentence_and_the_next_program_has_a_new_worker(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patch:
+        misbehaving(patch, tmp_path, "import os\ninput()\nos.abort()\n")
+        with pytest.raises(TargetError, match=r"The compiler of cpu crashed \(SIGABRT\)"):
+            program()
+        misbehaving(patch, tmp_path, "import sys\nsys.exit('out of luck')\n")
+        with pytest.raises(TargetError, match="ended with status 1 on this program: out of luck"):
+            program()
+    assert program().as_text()
+
+
+def test_a_worker_that_never_answers_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    misbehaving(monkeypatch, tmp_path, "import time\nwhile True: time.sleep(1)\n")
+    monkeypatch.setattr(process, "LIMIT_S", 0.3)
+    with pytest.raises(TargetError, match="gave no answer within 300 ms and was ended"):
+        program()
+    assert not any(one.alive for key, one in process._WORKERS.items() if "worker.py" in key[-2])
+
+
+def test_a_compiler_that_is_not_installed_names_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAXSCOPE_CACHE", str(tmp_path))
+    with pytest.raises(TargetError, match="`%jaxtargets install tpu` downloads about 213 MB"):
+        program("tpu:v5e")
+
+
+def test_a_foreign_lowering_is_never_compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("compiled in this process")
+
+    x = jnp.ones((8, 8))
+    monkeypatch.setattr("jax._src.compiler.backend_compile_and_load", refuse)
+    with jaxscope.options(target="cpu"):
+        report = jaxscope.inspect(lambda x: jnp.sin(x) * 2, x)
+    [found] = report.record.programs
+    assert found.target is not None
+    assert not found.timings
+    for kind in StageKind:
+        report.stage(kind)
+
+
+def test_a_program_for_more_devices_than_the_target_has_is_refused() -> None:
+    mesh = jax.sharding.AbstractMesh((2,), ("i",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    traced = jax.jit(jnp.sin).trace(jax.ShapeDtypeStruct((8,), jnp.float32, sharding=sharding))
+    with pytest.raises(TargetError, match="sharded over 2 devices, but cpu has 1"):
+        compile_for(lower_for(traced, CPU), CPU)

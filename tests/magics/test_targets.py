@@ -1,0 +1,116 @@
+"""`--target` in a notebook: `cpu` needs no download; the others run where they are installed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from jaxscope.capture.targets import environment, process
+from tests.magics.notebook import Notebook, open_notebook
+
+pytestmark = pytest.mark.jax
+INSTALLED = [name for name in ("tpu", "gpu") if environment.environment(name).installed]
+
+
+@pytest.fixture(scope="module")
+def nb() -> Iterator[Notebook]:
+    with open_notebook() as notebook:
+        notebook.must("import jax, jax.numpy as jnp\nx = jnp.ones((64, 130))")
+        yield notebook
+    process.end_all()
+
+
+def test_a_cell_is_compiled_and_not_run(nb: Notebook) -> None:
+    ran = nb.must("%%jaxjit --target cpu -o report\ny = jnp.tanh(x)\nz = y @ y.T")
+    assert "jit(cell) · cpu · compiled, not run" in ran.text
+    assert "no variable was changed" in ran.text
+    assert "z" not in nb.names
+    [program] = nb.names["report"].record.programs
+    assert program.exact
+    assert program.target.held
+    assert not program.timings
+    assert {one.place.line for one in program.target.held if one.place} <= {2, 3}
+    # What was compiled for a target is not what runs here.
+    assert "per call" in nb.must("%%jaxjit\ny = jnp.tanh(x)\nz = y @ y.T").text
+    assert nb.names["z"].shape == (64, 64)
+
+
+def test_shapes_are_inputs_of_a_cell_that_does_not_run(nb: Notebook) -> None:
+    nb.must("big = jax.ShapeDtypeStruct((1 << 20, 1 << 12), jnp.float32)")
+    ran = nb.must("%%jaxjit --target cpu\ntotal = (big @ big.T).sum()")
+    assert "compiled, not run" in ran.text
+    assert "total" not in nb.names
+
+
+def test_calls_take_shapes_and_give_shapes(nb: Notebook) -> None:
+    nb.must("small = jax.ShapeDtypeStruct((4, 4), jnp.float32)")
+    ran = nb.must(
+        "%%jaxjit --target cpu\ndef f(a):\n    return a * 2\n"
+        "def g(a):\n    return a.sum()\ng(f(small))"
+    )
+    assert ran.value.shape == ()
+    assert "2 calls compiled" in ran.text
+    assert nb.must("%jaxjit --target cpu jnp.sort(x)").value is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("%%jaxjit --target tpu:v9\nx + 1", "There is no target `tpu:v9`"),
+        ("%%jaxjit --target cpu -n 3\nx + 1", "is compiled and not run: leave out `-n`"),
+        ("%%jaxjit --target cpu --profile\nx + 1", "leave out the profile"),
+        ("%%jaxjit --target cpu --decorate\nx + 1", "leave it out with --target"),
+        ("%%jaxpmap --target cpu\nx + 1", "pmap needs devices that are there"),
+        ("%jaxtargets install", "needs a compiler: tpu or gpu"),
+        ("%jaxtargets install npu", "takes tpu or gpu"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(nb: Notebook, cell: str, said: str) -> None:
+    ran = nb.run(cell)
+    assert said in ran.printed + ran.message
+
+
+def test_a_callback_cannot_be_lowered_for_a_foreign_platform(nb: Notebook) -> None:
+    ran = nb.run("%%jaxjit --target tpu:v5e\njax.debug.print('{}', x)\nx + 1")
+    said = ran.printed + ran.message
+    assert "Leave them out to compile for tpu:v5e" in said or "not installed" in said
+
+
+def test_the_compilers_are_listed(nb: Notebook) -> None:
+    assert "tpu:v5e" in nb.must("%jaxtargets").printed
+
+
+def test_importing_and_devices_are_the_same_with_compilers_installed() -> None:
+    code = (
+        "import sys, IPython, jaxscope; s = IPython.InteractiveShell.instance();"
+        "s.run_line_magic('load_ext', 'jaxscope'); assert 'jax' not in sys.modules;"
+        "import jax; print(jax.devices(), [m for m in sys.modules if 'tpu' in m.split('.')[0]])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip().splitlines()[-1] == "[CpuDevice(id=0)] []"
+
+
+@pytest.mark.target
+@pytest.mark.skipif("tpu" not in INSTALLED, reason="the TPU compiler is not installed")
+def test_a_tpu_program_does_not_fit_by_the_compilers_own_words(nb: Notebook) -> None:
+    nb.must("q = jax.ShapeDtypeStruct((8, 16, 16384, 64), jnp.bfloat16)")
+    cell = (
+        "%%jaxjit --target tpu:v5e -o r\n"
+        "(jax.nn.softmax(jnp.einsum('bhid,bhjd->bhij', q, q)) @ q).sum()"
+    )
+    ran = nb.must(cell)
+    assert "does not fit" in ran.text
+    assert "Ran out of memory" in ran.text
+    [program] = nb.names["r"].record.programs
+    assert program.target.held[0].place.line == 2
+    nb.must("p = jax.ShapeDtypeStruct((8, 16, 1024, 64), jnp.bfloat16)")
+    assert "fits: needs" in nb.must(cell.replace("q)", "p)").replace(" q,", " p,")).text
+
+
+@pytest.mark.target
+@pytest.mark.skipif("gpu" not in INSTALLED, reason="the GPU compiler is not installed")
+@pytest.mark.parametrize("target", ["gpu:a100", "gpu:h100"])
+def test_a_gpu_program_is_compiled(nb: Notebook, target: str) -> None:
+    ran = nb.must(f"%%jaxjit --target {target}\njnp.tanh(x).sum()")
+    assert f"jit(cell) · {target} · compiled, not run, fits" in ran.text
