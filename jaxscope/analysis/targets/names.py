@@ -31,16 +31,16 @@ class TargetKind:
     """Of a GPU: the fields of XLA's `GpuDeviceInfoProto`."""
 
 
-# Memory of TPUs: the limit that libtpu 0.0.42 names where a program does not fit. Rates:
-# cloud.google.com/tpu/docs/v4, v5e, v5p and v6e, read in 2026.
+# Memory of TPUs: the limit that libtpu 0.0.42 names where a program does not fit. Rates: the system
+# architecture pages of Cloud TPU. A device of a v4 is one of the two cores of a chip.
 _TPUS = (
-    TargetKind("v4", "tpu", "2x2x1", int(31.75 * _GIB), 275e12, 1228e9),
+    TargetKind("v4", "tpu", "2x2x1", int(15.25 * _GIB), 137.5e12, 614e9),
     TargetKind("v5e", "tpu", "1x1", int(15.75 * _GIB), 197e12, 819e9),
     TargetKind("v5p", "tpu", "2x2x1", int(95.74 * _GIB), 459e12, 2765e9),
     TargetKind("v6e", "tpu", "1x1", int(31.25 * _GIB), 918e12, 1638e9),
 )
-# NVIDIA's data sheets of the SXM boards and the tables of compute capabilities in the CUDA
-# programming guide.
+# Rates: NVIDIA's data sheets of the SXM boards. Counts and sizes: XLA's descriptions of these GPUs,
+# `a100_sxm_80.txtpb` and `h100_sxm.txtpb`.
 _GPUS = (
     TargetKind(
         "a100", "cuda", "1", 85_100_068_864, 312e12, 2039e9,
