@@ -46,10 +46,6 @@ class CauseKind(StrEnum):
 
 FIRST_TIMES = frozenset({CauseKind.FIRST_CALL, CauseKind.EAGER_OP})
 """The function or operation was not compiled before: not a recompilation."""
-OTHER_DATA = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.STRUCTURE})
-"""The function was called with different data."""
-NEW_USES = OTHER_DATA | {CauseKind.REDEFINED}
-"""Without a fix these are a new use of the function: edited code, a call in a different cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +189,7 @@ class Compile:
     @property
     def is_recompile(self) -> bool:
         """Whether a jitted function was compiled again: not a further shape of an eager operation,
-        which JAX compiles once per shape, and not a new use, which needs no change."""
+        which JAX compiles once per shape, and not code that was edited, which is new."""
         if self.kind is CompileKind.EAGER or not self.differs:
             return False
-        return not all(cause.kind in NEW_USES and not cause.fix for cause in self.causes)
+        return not all(cause.kind is CauseKind.REDEFINED and not cause.fix for cause in self.causes)

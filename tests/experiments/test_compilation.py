@@ -45,7 +45,8 @@ def test_every_rung_of_the_ladder_leads_back_to_the_line(notebook: Notebook) -> 
     )
     report = notebook.names["selu"]
     for kind in StageKind:
-        if report.stage(kind).unavailable is None:
+        # Nothing of this line stayed unfused.
+        if kind is not StageKind.REMARKS and report.stage(kind).unavailable is None:
             found = report.stage_lines(kind, 2)
             assert found.lines, kind
             assert 2 in report.source_lines(kind, found.lines[0]).lines, kind

@@ -14,7 +14,7 @@ from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
 from jaxscope.model.compile_log import CompileEvent, Log, LogSource
-from jaxscope.model.compiles import OTHER_DATA, UNOBSERVED, Compile
+from jaxscope.model.compiles import UNOBSERVED, Compile
 from jaxscope.model.source import Frame
 from jaxscope.version import __version__
 
@@ -81,7 +81,7 @@ def build_log(
 
 def _placed(listener: Listener, raw: RawCompile, sources: _LogSources) -> Compile:
     """The compilation with its cell, its frames pointing at the sources of the log."""
-    compile, places = _as_used(listener, raw), listener.places
+    compile, places = listener.history.compile_of(raw), listener.places
     stack = tuple([frame for one in compile.stack if (frame := sources.frame(one, raw.number))])
     cell = places.cell(raw.number) if compile.cell is None else compile.cell
     if cell is None and stack:  # the outermost frame is in the cell that ran
@@ -93,24 +93,6 @@ def _placed(listener: Listener, raw: RawCompile, sources: _LogSources) -> Compil
         defined=sources.frame(compile.defined, raw.number),
         cell=cell,
     )
-
-
-def _as_used(listener: Listener, raw: RawCompile) -> Compile:
-    """The compilation, without the fix for data that a line of a different cell passes first.
-
-    A second batch size, a test set or a new optimizer in a cell of its own is a new use of the
-    function. A line that compiles again has the fix.
-    """
-    history, cell = listener.history, listener.places.cell
-    compile = history.compile_of(raw)
-    before = history.get(compile.nearest) if compile.nearest else None
-    if before is None or history.was_called_there(raw):
-        return compile
-    if (own := cell(raw.number)) is None or cell(before.number) in (None, own):
-        return compile
-    if not all(cause.kind in OTHER_DATA for cause in compile.causes):
-        return compile
-    return replace(compile, causes=tuple([replace(cause, fix="") for cause in compile.causes]))
 
 
 def build_event(listener: Listener, raw: RawCompile) -> CompileEvent:

@@ -6,7 +6,6 @@ first request, from what is still kept.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import deque
@@ -30,7 +29,6 @@ from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.source import Frame, Source, Span
 
 _KEPT = 10_000  # compilations: some 20 MB
-_RUN = re.compile(r"^<ipython-input-\d+-")
 Key = tuple[object, ...]
 
 
@@ -91,14 +89,6 @@ class History:
                     if number != raw.number:
                         return self._by_number.get(number)
         return None
-
-    def was_called_there(self, raw: RawCompile) -> bool:
-        """Whether an earlier compilation of the function came from the same line."""
-        return any(
-            _line(one) == _line(raw)
-            for one in self._snapshot()
-            if one.number < raw.number and one.fun_name == raw.fun_name and one.compiled
-        )
 
     def compile_of(self, raw: RawCompile, sources: Sequence[Source] = ()) -> Compile:
         """A compilation as data, with its causes; frames refer to `sources`."""
@@ -301,12 +291,6 @@ def _families(raw: RawCompile) -> Sequence[Key]:
     elif not keys:
         keys.append(("bare name", known.name, raw.place, way))
     return keys
-
-
-def _line(raw: RawCompile) -> tuple[str, int]:
-    """The place of the call. IPython numbers the file of a cell that runs again."""
-    file, line = raw.place
-    return _RUN.sub("<ipython-input-", file), line
 
 
 def _candidates(signature: CallSignature) -> str:

@@ -159,11 +159,11 @@ def test_compiles_are_told_first_those_that_were_then_those_that_come(kernel: Ke
 
     first = heard(kernel, comm, has("41"))
     assert first[0]["content"]["data"] == {"events": []}
-    kernel.client.execute("told(np.ones(42, np.int32));")
+    kernel.client.execute("told(np.ones(42, np.float32));")
     (event,) = [e for e in events(heard(kernel, comm, has("42"))) if e["fun_name"] == "told"]
     assert event["recompile"] is True
     assert event["line"] == 1
-    assert event["text"] == "told(np.ones(42, np.int32));"
+    assert event["text"] == "told(np.ones(42, np.float32));"
     serials = [e["serial"] for e in events(first)]
     assert event["serial"] not in serials
     assert len(set(serials)) == len(serials)
