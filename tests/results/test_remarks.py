@@ -25,6 +25,17 @@ def apart(x: Any) -> Any:
     return ordered, x * scale, ordered.sum()
 
 
+def remarks_of(report: jaxscope.Report) -> Remarks:
+    """The remarks; skips the test with a jaxlib that keeps no log of its fusions (0.12)."""
+    found = report.remarks()
+    if isinstance(found, Unavailable) and "keeps no log" in found.reason:
+        newest = tuple(map(int, jax.__version_info__[:2])) >= (0, 11)
+        assert newest, found
+        pytest.skip(found.reason)
+    assert isinstance(found, Remarks), found
+    return found
+
+
 FIRST = apart.__code__.co_firstlineno
 
 
@@ -36,17 +47,15 @@ def report() -> jaxscope.Report:
 
 @pytest.fixture(scope="module")
 def remarks(report: jaxscope.Report) -> Remarks:
-    found = report.remarks()
-    assert isinstance(found, Remarks), found
-    return found
+    return remarks_of(report)
 
 
 @pytest.mark.parametrize("name", ["attention", "vmap of grad", "sort and scatter"])
 def test_xla_has_a_reason_for_each_pair(name: str) -> None:
     function, args = PROGRAMS[name]()
     with jaxscope.options(runs=0):
-        found = jaxscope.inspect(function, *args).remarks()
-    assert isinstance(found, Remarks), found
+        report = jaxscope.inspect(function, *args)
+    found = remarks_of(report)
     assert len(found) > 1
     assert all(one.xla and one.reason for one in found)
 
