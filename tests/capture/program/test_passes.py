@@ -147,8 +147,11 @@ def test_a_program_with_a_callback_and_a_library_call_has_passes_and_remarks() -
     passes, remarks = report.passes(), report.remarks()
     assert not isinstance(passes, Unavailable)
     assert "custom-call" in passes.after(len(passes))
-    assert not isinstance(remarks, Unavailable)
-    assert all(one.xla for one in remarks)
+    if jax.__version_info__ >= (0, 11):  # its jaxlib keeps no log of its fusions
+        assert isinstance(remarks, Unavailable)
+    else:
+        assert not isinstance(remarks, Unavailable)
+        assert all(one.xla for one in remarks)
 
 
 def test_no_option_is_one_on_which_xla_may_abort() -> None:
