@@ -148,7 +148,7 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         causes = [cause for compile in same for cause in compile.causes if cause.path == path]
         static = {cause.kind for cause in causes} == {CauseKind.STATIC_VALUE}
         if not found.regular and (static or len(counts) > 1):
-            # Requested shapes, or the leaves of a tree: there is no array to pad.
+            # Requested shapes, or the leaves of a tree: no array can be padded.
             return f"`{name}` {most} times{others}" if not static else found.text + others, _JIT_IT
         return found.text + others, _KEEP_SIZE if found.regular else _SHAPE.format(path)
     pattern, fix = _PATTERNS.get(_main_kind(same), (f"`{{0}}` {most} times", ""))

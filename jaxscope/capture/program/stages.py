@@ -112,8 +112,7 @@ class Handles:
             if self._released:
                 return Stage(kind, unavailable=Unavailable(RELEASED))
             try:
-                with quiet_gc():  # a third of the time: nothing of it becomes garbage
-                    stage = self._make(kind)
+                stage = self._make(kind)
             except Exception as error:
                 reason = f"this JAX gave no {kind.label} text ({type(error).__name__}: {error})"
                 stage = Stage(kind, unavailable=Unavailable(reason))
@@ -335,6 +334,7 @@ class Handles:
             return Stage(kind, unavailable=dumped)
         return below.llvm(dumped.llvm, kind)
 
+    @quiet_gc()  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         text, origin = clean_hlo(raw)
         compiled = kind is StageKind.OPTIMIZED_HLO
