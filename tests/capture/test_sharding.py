@@ -390,7 +390,8 @@ class Device(NamedTuple):
 def handles_on(number: int) -> Any:
     """Live handles of a program of which only the devices can be read."""
     sharding = SimpleNamespace(device_set={Device(i) for i in range(number)})
-    return SimpleNamespace(compiled=SimpleNamespace(output_shardings=[sharding]))
+    compiled = SimpleNamespace(output_shardings=[sharding])
+    return SimpleNamespace(compiled=compiled, foreign=None)
 
 
 def test_shardings_that_cannot_be_read_cost_their_chapter_alone():
