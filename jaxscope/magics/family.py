@@ -59,8 +59,8 @@ class Family(Magics):
         if commands:
             display.say(f"next: {' · '.join(commands)}", dim=True)
 
-    def run_call(self, call: str, settings: Settings, magic: str, key: str) -> Ran:
-        """Run the call of a line magic, with the compiled programs of `key`."""
+    def run_call(self, call: str, settings: Settings, magic: str) -> Ran:
+        """Run the call of a line magic, with the programs that any of them compiled for it."""
         __tracebackhide__ = True
         from jaxscope.capture.forms.call import FILE
         from jaxscope.capture.options.settings import SettingsError
@@ -68,6 +68,7 @@ class Family(Magics):
 
         with Status(self._shell) as status:
             try:
+                key = f"line:{settings.composition} {call}"
                 context = self.scope.session.context(key, status.say)
                 return run.expression(call, settings, context, magic)
             except SettingsError as error:  # in a cell it begins with the line

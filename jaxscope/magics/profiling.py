@@ -95,7 +95,7 @@ class Profiling(Family):
                 exact=given.exact,
                 profile=plan,
             )
-            ran = self.run_call(rest, settings, "jaxprof", key)
+            ran = self.run_call(rest, settings, "jaxprof")
         else:
             if given.exact:
                 raise usage_error(

@@ -77,7 +77,7 @@ class Transforms(Family):
         settings = self._settings(given, Composition.compiled(found))
         if cell is None:
             transforms.check_report_name_in(given.report, rest, "this call")
-            ran = self.run_call(rest, settings, magic, f"line:{settings.composition} {rest}")
+            ran = self.run_call(rest, settings, magic)
         else:
             ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
         key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)

@@ -114,7 +114,7 @@ class Trying(Family):
         from jaxscope.capture.options.settings import Settings
 
         if call:
-            ran = self.run_call(call, Settings(runs=1), "jaxflags", f"line:{call}")
+            ran = self.run_call(call, Settings(runs=1), "jaxflags")
             record, origin = ran.record, ran.origin
         elif self.scope.session.reports:
             last = self.scope.session.reports[-1]

@@ -228,6 +228,12 @@ def test_one_call_is_profiled_and_gives_its_value(shell: Any) -> None:
     assert found.ops
 
 
+def test_a_call_that_another_line_magic_compiled_is_not_compiled_again(shell: Any) -> None:
+    shell.run_cell("def slow(x): return jnp.sin(x).sum()\n%jaxjit slow(x)")
+    shell.run_cell("%jaxprof -o report slow(x)")
+    assert [program.compiles for program in shell.user_ns["report"].programs] == [()]
+
+
 def test_every_transform_takes_the_option(shell: Any) -> None:
     result = shell.run_cell("%%jaxgrad --profile -w w\n(jnp.tanh(x @ w) ** 2).mean()\n")
     assert result.success
