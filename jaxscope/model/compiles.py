@@ -39,13 +39,14 @@ class CauseKind(StrEnum):
     JIT_OPTION = "jit_option"
     COMPILER_OPTION = "compiler_option"
     CACHE_CLEARED = "cache_cleared"
+    LINKED_AGAIN = "linked_again"
     FIRST_CALL = "first_call"
     EAGER_OP = "eager_op"
     UNKNOWN = "unknown"
 
 
-FIRST_TIMES = frozenset({CauseKind.FIRST_CALL, CauseKind.EAGER_OP})
-"""The function or operation was not compiled before: not a recompilation."""
+FIRST_TIMES = frozenset({CauseKind.LINKED_AGAIN, CauseKind.FIRST_CALL, CauseKind.EAGER_OP})
+"""Not recompilations of the user's: the program was not compiled before, or not by jaxscope."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, EarlierCompile
 from jaxscope.analysis.compiles.causes.no_difference import (
     eager_op,
     first_call,
+    linked_again,
     sharded_for_devices,
     unknown,
 )
-from jaxscope.analysis.compiles.causes.signature import CallSignature
+from jaxscope.analysis.compiles.causes.signature import CallSignature, JittedFunction
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import comparable
@@ -195,6 +196,8 @@ class History:
         return first_call(raw.fun_name, since=self._since)
 
     def _first(self, raw: RawCompile, signature: CallSignature) -> Cause:
+        if signature.function.called and self._ran_before(raw, signature.function):
+            return linked_again(signature.function.name)
         note = ""
         for one in self._same_function(raw, signature):
             if one.error:
@@ -214,6 +217,16 @@ class History:
             same_code = known.code_id and other.code_id == known.code_id
             if other.object_id == known.object_id or same_code:
                 yield one
+
+    def _ran_before(self, raw: RawCompile, program: JittedFunction) -> bool:
+        """Whether the user's own jit had compiled the function of this program."""
+        place = program.file, program.line
+        return any(
+            one.compiled and (known.file, known.line) == place and not known.cell_id
+            for one in self._snapshot()
+            if one.number < raw.number and one.call is not None
+            for known in (one.call.function,)
+        )
 
     def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:
         """Compare with traces from before the listener began."""

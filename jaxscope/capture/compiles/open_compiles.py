@@ -245,7 +245,11 @@ class OpenCompiles:
         staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
         if not raw.frames and (known.cell_id or staged):
             # A cell as one program, or an implementation of a benchmark: no user code calls it.
-            raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
+            if is_user_file(known.file):
+                frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
+            else:  # of a library, or with no code: the line magic that calls it
+                frames = user_frames(inspect.currentframe(), limit=1, of_magic=True)
+            raw.frames = frames
 
     def _look_back(self, raw: RawCompile, call: _jax.JaxCall) -> None:
         """Fill in what can only be known now: whether the earlier function is gone, and whether

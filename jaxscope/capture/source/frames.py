@@ -18,7 +18,7 @@ from jaxscope.version import HOME
 _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
 Position = tuple[int | None, int | None, int | None, int | None]
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen")
+_GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen", "<unknown>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,19 @@ def _characters(text: str, column: int | None) -> int:
     return len(text.encode()[:column].decode(errors="ignore")) if text else column
 
 
-def user_frames(frame: types.FrameType | None, limit: int = 8) -> tuple[RawFrame, ...]:
+def user_frames(
+    frame: types.FrameType | None, limit: int = 8, *, of_magic: bool = False
+) -> tuple[RawFrame, ...]:
     """The user's frames from `frame` outwards, innermost first, at most `limit`.
 
-    Stops at IPython: frames outside of it are not the user's cell.
+    Stops at IPython: frames outside of it are not the user's cell, but the cell of a line magic.
     """
     found: list[RawFrame] = []
     while frame is not None and len(found) < limit:
         file = frame.f_code.co_filename
         if is_user_file(file):
             found.append(_raw(frame))
-        elif _is_front_end(file):
+        elif _is_front_end(file) and not of_magic:
             break
         frame = frame.f_back
     return tuple(found)

@@ -262,6 +262,8 @@ def _why(compile: Compile) -> str:
         known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
         if compile.kind is CompileKind.EAGER:
             return f"first use{_given(compile)}"
+        if any(cause.kind is CauseKind.LINKED_AGAIN for cause in compile.causes):
+            return "compiled again to link lines"
         given = _given(compile)
         return f"first call{given}" if known else f"cause unknown{given and f',{given}'}"
     texts = [cause.text for cause in compile.causes]

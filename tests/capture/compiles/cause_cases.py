@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import jaxscope
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.model import CauseKind as K
 from jaxscope.model import Compile
@@ -686,6 +687,16 @@ def cache_of_one_function_cleared():
     yield
     f.clear_cache()
     f(ones(3))
+
+
+@case((K.LINKED_AGAIN, ""), says="`f` had run before")
+def inspected_through_another_jit():
+    inner = jax.jit(f := lambda x: x * 2 + len("inspected"))
+    wrapped = functools.wraps(f)(lambda x: inner(x))
+    wrapped.__name__ = f.__name__ = "f"
+    wrapped(ones(3))
+    yield
+    jaxscope.inspect(wrapped, ones(3))
 
 
 # Operations outside any jit.

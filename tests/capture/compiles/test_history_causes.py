@@ -18,7 +18,12 @@ from tests.docs.causes_page import sections
 from tests.paths import ROOT
 
 OPERATIONS = (CauseKind.EAGER_OP, CauseKind.EAGER_SHAPE)
-WITHOUT_DIFFERENCE = (CauseKind.FIRST_CALL, CauseKind.EAGER_OP, CauseKind.UNKNOWN)
+WITHOUT_DIFFERENCE = (
+    CauseKind.LINKED_AGAIN,
+    CauseKind.FIRST_CALL,
+    CauseKind.EAGER_OP,
+    CauseKind.UNKNOWN,
+)
 
 
 def check(name: str, case: Case, causes: list[list[tuple[str, ...]]], names: list[str]) -> None:

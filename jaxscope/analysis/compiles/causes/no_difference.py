@@ -16,6 +16,12 @@ def first_call(name: str, *, since: str = "", under: str = "", note: str = "") -
     return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="")
 
 
+def linked_again(name: str) -> Cause:
+    """A function that had run, under a jit that jaxscope cannot tag."""
+    text = f"`{name}` had run before and was compiled again to link its lines."
+    return Cause(CauseKind.LINKED_AGAIN, "", "", "", text, fix="")
+
+
 def eager_op(name: str, *, since: str = "") -> Cause:
     """An operation outside any jit."""
     when = f" since jaxscope started listening at {since}" if since else ""
