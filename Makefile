@@ -84,13 +84,13 @@ golden: .venv/stamp
 
 test-main: front-end
 	@tools/chromium
-	@tools/pair .venv $(PYTEST)
+	@JAXSCOPE_HALF_OF_CELLS=0 tools/pair .venv $(PYTEST)
 
 # The oldest declared pair.
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    JAXSCOPE_HALF_OF_CELLS=0 tools/pair .venv-oldest $(PYTEST) $(PAIR) $(PURE); \
+	    JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-oldest $(PYTEST) $(PAIR) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi

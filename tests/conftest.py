@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import gc
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -49,6 +51,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py" or "not jax" not in config.option.markexpr:
         return None
     return "\npytestmark = pytest.mark.jax\n" in collection_path.read_text("utf-8") or None
+
+
+_TESTS = itertools.count()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep what earlier tests left from every full collection: they took a fourth of the time."""
+    if next(_TESTS) % 10 == 0:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

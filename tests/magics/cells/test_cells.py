@@ -23,7 +23,8 @@ from tests.paths import ROOT
 
 CASES = read_cases()
 HALF = os.environ.get("JAXSCOPE_HALF_OF_CELLS")
-"""`0` or `1`: the oldest pair plays one half of the cells, the newest the other, the main all."""
+"""`0` or `1`: under `make test` the main pair plays one half of the cells, and the newest; the
+oldest plays the other. Without it all are played."""
 PLAYED = CASES if HALF is None else CASES[int(HALF) :: 2]
 TABLE = ROOT / "docs" / "semantics.md"
 

@@ -77,7 +77,7 @@ def problems_of_failure(
 
 @pytest.mark.parametrize("form", ["block", "functions"])
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,
@@ -110,7 +110,7 @@ def test_a_generated_cell_leaves_the_same_modules(jaxscope_shell: CellShell, cas
     assert not found, "\n".join(found)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(case=cells())
 def test_a_generated_cell_is_python_and_equals_itself(shell: CellShell, case: Case) -> None:
     note(f"{case.cell}\n# change\n{case.change}")
