@@ -111,7 +111,10 @@ def test_what_a_run_cannot_see_has_no_bugs(tree: Path) -> None:
     ]
 
 
-def test_the_same_seed_draws_the_same_bugs_and_each_still_parses() -> None:
+def test_the_same_seed_draws_the_same_bugs_and_each_still_parses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mutants, "LAYERS", ("model", "results"))
     drawn = mutants.sample(30, 1)
     assert drawn == mutants.sample(30, 1) != mutants.sample(30, 2)
     for one in drawn:
