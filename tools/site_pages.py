@@ -184,8 +184,8 @@ def gallery() -> str:
     return "\n".join((
         "# Notebooks",
         "",
-        "**What does it look like?** Each notebook has its saved outputs. Each report in it is a page:",
-        "the viewer as `report.to_html(path)` writes it, without a kernel.",
+        "**What does it look like?** Each notebook has its saved outputs. Each report in it is",
+        "a page: the viewer as `report.to_html(path)` writes it, without a kernel.",
         "",
         "| notebook | reports |",
         "|---|---|",
