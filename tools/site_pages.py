@@ -33,6 +33,10 @@ FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "labextension/README.md", "tests/cel
 """Files outside of `docs/` that become pages."""
 HEIGHT_PX = 560
 _LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]+)")
+_LOADED = re.compile(
+    r"""<(?:script|img|iframe|source|link\b[^>]*\brel="?(?:stylesheet|preload|icon))\b[^>]*?"""
+    r"""\b(?:src|href)="?((?:https?:)?//[^\s">]+)"""
+)
 _SLOT = re.compile(r'<div data-output="(\d+)"></div>')
 _INSIDE = {"README.md": "index.md", "docs": "index.md"}
 """Targets in the repository whose page has a different name."""
@@ -99,6 +103,22 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         return content
     drawn = outputs(ROOT / "demos" / f"{Path(uri).stem}.ipynb")
     return _SLOT.sub(lambda match: drawn[int(match[1])], content)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuse a site that needs the network."""
+    found = {
+        f"{path.name}: {url}"
+        for path in Path(config.site_dir).rglob("*.html")
+        for url in foreign(path.read_text("utf-8"))
+    }
+    if found:
+        raise SystemExit("The site loads from the network:\n" + "\n".join(sorted(found)))
+
+
+def foreign(text: str) -> list[str]:
+    """Scripts, styles, pictures and frames of a page that a different host would have to send."""
+    return _LOADED.findall(text)
 
 
 def demos() -> list[Path]:

@@ -96,7 +96,25 @@ def test_each_report_of_a_notebook_is_a_page_with_the_viewer(
     assert site.frame(path, 1) in "".join(site.outputs(path))
 
 
-def test_the_site_loads_nothing_from_the_network() -> None:
+def test_the_site_loads_nothing_from_the_network(
+    site: types.ModuleType, texts: dict[str, str]
+) -> None:
     assert "font: false" in CONFIGURATION
     assert "strict: true" in CONFIGURATION
     assert re.findall(r"https?:", CONFIGURATION) == []
+    shown = {uri: text for uri, text in texts.items() if uri.startswith("demos/")}
+    shown |= {path.name: "".join(site.outputs(path)) for path in site.demos()}
+    assert {uri: found for uri, text in shown.items() if (found := site.foreign(text))} == {}
+
+
+def test_what_a_different_host_would_send_is_noticed(site: types.ModuleType) -> None:
+    page = (
+        '<link rel="stylesheet" href="https://a.example/x.css"><link rel="next" href="https://n">'
+        '<script async src="//b.example/y.js"></script><img alt="" src=https://c.example/z.png>'
+        '<a href="https://d.example">d</a><script src="own.js"></script>'
+    )
+    assert site.foreign(page) == [
+        "https://a.example/x.css",
+        "//b.example/y.js",
+        "https://c.example/z.png",
+    ]
