@@ -66,8 +66,8 @@ def generated() -> dict[str, str]:
     found |= {"notebooks.md": gallery(), "api.md": api()}
     for path in demos():
         found[f"demos/{path.stem}.md"] = markdown(path)
-        for number, (subject, data) in enumerate(reports(path), 1):
-            content = viewer_page(subject, Html(data["text/html"]), data[REPORT])
+        for number, (code, data) in enumerate(reports(path), 1):
+            content = viewer_page(code, Html(data["text/html"]), data[REPORT])
             found[f"demos/{frame(path, number)}"] = content
     return found
 
@@ -140,13 +140,27 @@ def saved(path: Path) -> list[Any]:
 
 
 def reports(path: Path) -> list[tuple[str, Any]]:
-    """First line and MIME bundle of each report that the notebook holds."""
-    found: list[tuple[str, Any]] = []
-    for output in saved(path):
-        data = output.get("data", {})
-        if REPORT in data:
-            found.append((data["text/plain"].partition("\n")[0].partition(" · ")[0], data))
-    return found
+    """Subject and MIME bundle of each report that the notebook holds."""
+    return [
+        (subject(cell.source), output["data"])
+        for cell in read(path).cells
+        for output in cell.get("outputs", ())
+        if is_report(output)
+    ]
+
+
+def is_report(output: Any) -> bool:
+    """Comparisons have the type of the viewer too, and a style of their own in their HTML."""
+    payload = output.get("data", {}).get(REPORT)
+    return payload is not None and payload.get("kind") != "comparison"
+
+
+def subject(code: str) -> str:
+    """The first line of a cell below its magic, shortened."""
+    magic, _, rest = code.partition("\n")
+    lines = rest.splitlines() if magic.startswith("%%") else [magic]
+    line = next((line for line in lines if line and not line.startswith("#")), magic)
+    return line if len(line) <= 48 else f"{line[:47]}…"
 
 
 def frame(path: Path, number: int) -> str:
@@ -174,7 +188,7 @@ def outputs(path: Path) -> list[str]:
     number = 0
     for output in saved(path):
         data = output.get("data", {})
-        if REPORT in data:
+        if is_report(output):
             number += 1
             where = frame(path, number)
             drawn.append(
@@ -195,8 +209,8 @@ def gallery() -> str:
     rows = [
         f"| [{title(path)}](demos/{path.stem}.md) | "
         + ", ".join(
-            f"[{name}](demos/{frame(path, number)})"
-            for number, (name, _) in enumerate(reports(path), 1)
+            f"[`{code}`](demos/{frame(path, number)})".replace("|", "\\|")
+            for number, (code, _) in enumerate(reports(path), 1)
         )
         + " |"
         for path in demos()
