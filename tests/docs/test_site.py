@@ -123,4 +123,4 @@ def test_what_a_different_host_would_send_is_noticed(site: types.ModuleType) -> 
 def test_a_comparison_keeps_the_style_of_its_own_html(site: types.ModuleType) -> None:
     (path,) = (path for path in site.demos() if path.stem.startswith("05_"))
     assert site.reports(path) == []
-    assert sum("<svg" in drawn for drawn in site.outputs(path)) >= 3
+    assert sum('<div class="jxs' in drawn for drawn in site.outputs(path)) >= 3
