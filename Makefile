@@ -2,6 +2,7 @@
 # make test   every check and every test; sets itself up on a fresh machine
 # make quick  after every edit: the tests that compile no JAX program, in under a minute on two cores
 # make golden rebuild what is derived from code: schemas, the viewer's types, golden files
+# make docs   the documentation as a site, in out/site; loads nothing from the network
 # make gpu    the tests that need a GPU, and the measurements of one, where there is one
 # make mutants  small bugs put into the code, and whether the tests notice; not in CI
 # make setup | check | bench | lab | clean   the parts, see below
@@ -32,7 +33,7 @@ QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/m
 NO_JAX := not jax and not kernel and not notebook and not page
 
 .PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench \
-    mutants lab clean
+    docs mutants lab clean
 
 setup: front-end
 
@@ -107,6 +108,15 @@ gpu: .venv/stamp
 bench: front-end
 	@$(PY) -m measurements
 	@$(PY) -m measurements.insert
+
+.venv/docs: .venv/stamp
+	@$(PY) -m pip install -qq -e '.[docs]'
+	@touch $@
+
+# A link that leads nowhere, a page outside the navigation and a docstring that is missing are errors.
+docs: front-end .venv/docs
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs --quiet build
+	@echo "The site is $(CURDIR)/out/site/index.html."
 
 # A seeded sample; writes docs/measured/mutants/sample.json. Takes an hour or two; goes on where it ended.
 MUTANTS ?= 200

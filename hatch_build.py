@@ -72,7 +72,7 @@ def urls(home: str) -> dict[str, str]:
     """The URLs of the project, by the names that PyPI has icons for."""
     return {
         "Source": home,
-        "Documentation": f"{home}/blob/HEAD/docs/guide.md",
+        "Documentation": f"{home}/blob/HEAD/docs/index.md",
         "Issues": f"{home}/issues",
         "Changelog": f"{home}/blob/HEAD/CHANGELOG.md",
     }

@@ -18,7 +18,10 @@ from measurements.page import page
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "measured"
-DOCUMENTS = ("README.md", "docs/benchmark-method.md", "docs/causes.md")
+DOCUMENTS = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("benchmark-method", "causes", "how-it-works", "peers")),
+)
 MARK = re.compile(
     r"(<!-- measured:(?P<key>[^*>]+?)(?:\*(?P<factor>[\d.e+-]+))? -->)(?P<text>.*?)"
     r"(<!-- /measured -->)",

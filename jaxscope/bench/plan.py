@@ -24,8 +24,7 @@ class Entry:
     label: str
     """Unique in the plan: `numpy`, `jax: fused`."""
     implementation: str
-    """A registered name: `numpy`, `jax`, `jax-eager`, `torch`, `torch-compile`, `torchscript`,
-    `torch-func`, `c`, or that of a plug-in."""
+    """A registered name: `numpy`, `jax`, `torch` …, or that of a plug-in."""
     function: Callable[..., Any] | str
     """Called with the inputs in order, as arrays of this implementation; for `c` source text."""
     namespaced: bool = False

@@ -61,7 +61,7 @@ _EXAMPLES = """
     }
 
 implementations: numpy, torch, jax and jax-eager by default; also torch-compile, torchscript,
-torch-func, c, and those of plug-ins.
+torch-func, tensorflow, tf-function, autograd, numba, cupy, mlx, c, and those of plug-ins.
 inputs on the line: x=normal(n,n), uniform, complex_normal, integers(low,high,n), ones, zeros,
 arange, linspace, eye, or any expression. Arrays of your namespace are inputs too.
 """

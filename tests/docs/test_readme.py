@@ -16,6 +16,7 @@ from tests.paths import ROOT
 
 PAGES = (
     "README.md",
+    "docs/index.md",
     "docs/guide.md",
     "docs/batching.md",
     "docs/gradients.md",

@@ -184,6 +184,36 @@ def test_jupyterlab_finds_the_extension_of_the_wheel(wheel: Path, tmp_path: Path
     assert f"@jaxscope/lab v{jaxscope.__version__} enabled OK (python, jaxscope)" in said, said
 
 
+def test_the_wheel_runs_a_cell_where_there_is_no_checkout_and_no_node(
+    wheel: Path, tmp_path: Path
+) -> None:
+    installed = tmp_path / "site-packages"
+    zipfile.ZipFile(wheel).extractall(installed)
+    cell = """
+from IPython.core.interactiveshell import InteractiveShell
+import jaxscope
+shell = InteractiveShell.instance()
+shell.history_manager.enabled = False
+for magic, line, text in (("load_ext", "jaxscope", None), ("jaxjit", "-o report", "y = 2.0 * x")):
+    shell.user_ns["x"] = 3.0
+    (shell.run_line_magic(magic, line) if text is None else shell.run_cell_magic(magic, line, text))
+shell.user_ns["report"].to_html("report.html")
+print(jaxscope.__file__, float(shell.user_ns["y"]))
+"""
+    environment = {"PYTHONPATH": str(installed), "HOME": str(tmp_path), "PATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", cell],
+        env=environment | {"JAX_PLATFORMS": "cpu"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"{installed / 'jaxscope' / '__init__.py'} 6.0"
+    assert "jaxscope-payload" in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_the_extension_has_the_version_of_the_package() -> None:
     package = json.loads((ROOT / "labextension" / "package.json").read_text())
     lock = json.loads((ROOT / "labextension" / "package-lock.json").read_text())

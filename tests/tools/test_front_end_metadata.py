@@ -20,6 +20,7 @@ pytest.importorskip("hatchling", reason="the package is built in the main enviro
 import hatch_build
 
 HOME = "https://github.com/owner/name"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +70,9 @@ def test_the_repository_is_that_of_the_clone_or_of_the_sdist(tmp_path: Path) -> 
 
 
 def test_jupyterlabs_extension_manager_finds_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     lab = "Framework :: Jupyter :: JupyterLab"
     wanted = {lab, f"{lab} :: 4", f"{lab} :: Extensions", f"{lab} :: Extensions :: Prebuilt"}
-    assert wanted <= set(project["classifiers"])
+    assert wanted <= set(PROJECT["classifiers"])
 
 
 @pytest.mark.package
@@ -97,3 +97,36 @@ def test_wheel_and_sdist_hold_what_they_need_and_nothing_stray(tmp_path: Path) -
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/model"]
     done = subprocess.run([*tests, "tests/test_package.py"], cwd=unpacked, capture_output=True)
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_every_classifier_is_one_of_the_index() -> None:
+    known = pytest.importorskip("trove_classifiers").classifiers
+    assert [name for name in PROJECT["classifiers"] if name not in known] == []
+    versions = {f"Programming Language :: Python :: {minor}" for minor in ("3.11", "3.12", "3.13")}
+    assert versions <= set(PROJECT["classifiers"])
+
+
+def test_the_release_has_one_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+    assert f'set version = "{__version__}"' in recipe
+
+
+def test_the_recipe_needs_what_the_package_needs() -> None:
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
+    run = recipe.partition("\n  run:\n")[2].partition("\n  run_constrained:")[0]
+    wanted = {f"python {PROJECT['requires-python']}"}
+    wanted |= {re.sub(r"(?=>=)", " ", name) for name in PROJECT["dependencies"]}
+    assert set(re.findall(r"- (.+)", run)) == wanted
+
+
+def test_the_release_publishes_only_what_was_tried_and_only_on_a_tag() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    publish = text.partition("\n  publish:\n")[2]
+    assert "needs: wheel" in publish
+    assert "if: startsWith(github.ref, 'refs/tags/v')" in publish
+    assert "secrets." not in text
+    named = set(re.findall(r"\btools/\w+|jaxscope/[\w.]+", text))
+    assert {"tools/try_wheel", "jaxscope/version.py"} == named
+    assert [path for path in named if not (ROOT / path).exists()] == []

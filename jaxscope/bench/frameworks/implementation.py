@@ -6,6 +6,7 @@ announced under the entry-point group `jaxscope.implementations`. See `docs/benc
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -174,6 +175,24 @@ class Implementation:
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         """The most that one call allocates, its results included."""
         return Unavailable("this implementation does not report its allocations")
+
+
+def import_failure(module: str, title: str, package: str) -> str:
+    """The reason why a framework cannot be imported, as a sentence; empty when it can be."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        if getattr(error, "name", "") == module:
+            return f"{title} is not installed here: `pip install {package}`."
+        return f"{title} cannot be imported here: {error}."
+    except Exception as error:  # a build for other hardware, or for a different NumPy
+        return f"{title} cannot be imported here: {type(error).__name__}: {error}."
+    return ""
+
+
+def gpus(kinds: Sequence[str]) -> tuple[str, ...]:
+    """The first GPU of each kind, by the kinds of all."""
+    return tuple(f"gpu:{kinds.index(kind)}" for kind in dict.fromkeys(kinds))
 
 
 def arrays_of(implementation: Implementation, outputs: Any) -> list[Any]:

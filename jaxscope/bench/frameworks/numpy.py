@@ -31,10 +31,7 @@ class NumPy(Implementation):
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         if task.grad:
-            raise Refusal(
-                "NumPy has no gradients. `jax`, `torch` and plug-ins such as HIPS autograd "
-                "have them."
-            )
+            raise Refusal("NumPy has no gradients. `jax`, `torch` and `autograd` have them.")
         return Prepared(looped(task.callable, task.vmap) if task.vmap else task.callable)
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:

@@ -12,7 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
+from jaxscope.bench.frameworks.implementation import (
+    Implementation,
+    Prepared,
+    Refusal,
+    Task,
+    import_failure,
+    timed,
+)
 from jaxscope.bench.warnings import programs
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import BenchWarning, Phases
@@ -35,13 +42,7 @@ class Torch(Implementation):
     framework = "torch"
 
     def missing(self) -> str:
-        try:
-            import torch  # noqa: F401  # pyright: ignore[reportMissingImports, reportUnusedImport]
-        except ImportError as error:
-            if getattr(error, "name", "") == "torch":
-                return "PyTorch is not installed here: `pip install jaxscope[torch]`."
-            return f"PyTorch cannot be imported here: {error}."
-        return ""
+        return import_failure("torch", "PyTorch", "jaxscope[torch]")
 
     def versions(self) -> tuple[tuple[str, str], ...]:
         return (("torch", str(_torch().__version__)),)

@@ -60,7 +60,7 @@ class Fused(JaxJit):
 
 class Point(EntryPoint):
     targets: ClassVar[dict[str, type]] = {
-        "autograd": autograd(),
+        "documented": autograd(),
         "jaxley": Jaxley,
         "fused": Fused,
         "strange": NotAnImplementation,
@@ -85,9 +85,9 @@ def loss(w):
 def test_a_plug_in_of_a_few_lines_takes_part(brought):
     pytest.importorskip("autograd")
     record = measured(
-        ("jax", "jax", loss), ("autograd", "autograd", loss), inputs={"w": normal(9)}, grad=(0,)
+        ("jax", "jax", loss), ("documented", "documented", loss), inputs={"w": normal(9)}, grad=(0,)
     )
-    found = row(record, "autograd")
+    found = row(record, "documented")
     assert found.failure == ""
     assert found.agrees
     assert len(found.samples) == 8
@@ -97,9 +97,9 @@ def test_a_plug_in_of_a_few_lines_takes_part(brought):
 def test_a_plug_in_may_refuse(brought):
     pytest.importorskip("autograd")
     record = measured(
-        ("autograd", "autograd", loss), inputs={"w": normal(3, 9)}, vmap=(0,), check=False
+        ("documented", "documented", loss), inputs={"w": normal(3, 9)}, vmap=(0,), check=False
     )
-    assert row(record, "autograd").failure == "HIPS autograd has no vmap."
+    assert row(record, "documented").failure == "HIPS autograd has no vmap."
 
 
 def test_a_plug_in_that_fails_is_a_row(brought):
@@ -115,7 +115,7 @@ def test_a_plug_in_that_fails_is_a_row(brought):
 
 def test_names_of_jaxscope_come_first_and_cannot_be_taken(brought, monkeypatch):
     assert registry.names()[:4] == ("numpy", "jax", "jax-eager", "torch")
-    assert registry.names()[-5:] == ("autograd", "broken", "fused", "jaxley", "strange")
+    assert registry.names()[-5:] == ("broken", "documented", "fused", "jaxley", "strange")
     monkeypatch.setitem(Point.targets, "jax", Broken)
     taken = [Point("jax", "plugin:jax", registry.GROUP), *registry.entry_points(registry.GROUP)]
     monkeypatch.setattr(registry, "entry_points", lambda group: taken)
