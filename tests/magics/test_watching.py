@@ -19,7 +19,6 @@ from jaxscope.magics import display
 from jaxscope.model import CompileKind, to_json
 from jaxscope.model.compile_log import CompileEvent, Log
 from jaxscope.model.schema import event_schema
-from jaxscope.view.compiles.rows import rows
 from tests.magics.notebook import Notebook, open_notebook
 
 STEP = """
