@@ -37,6 +37,7 @@ _STYLE = """
 .jxs-steps { max-width: 46em }
 .jxs-steps p { margin: 8px 0 2px }
 .jxs-steps pre { margin: 0; padding: 6px 8px; border-left: 3px solid; overflow-x: auto }
+.jxs-steps summary { min-height: 24px; padding: 4px 0; cursor: pointer }
 .jxs-steps button { display: none; min-height: 24px }
 .jp-Notebook .jxs-steps button { display: inline-block }
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from jaxscope.magics import first_steps
 from jaxscope.model import from_json
 from jaxscope.model.cluster import ProcessSetup
 from jaxscope.model.comparison import Ratio, RatioVerdict
@@ -96,6 +97,15 @@ def test_a_result_can_be_read_pressed_and_named(show: Open, name: str, light: bo
     assert body.evaluate(SMALL) == []
     assert body.evaluate(UNNAMED) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+def test_the_first_page_has_a_button_for_each_example_in_jupyterlab_alone(show: Open) -> None:
+    written = first_steps.page("%%jaxjit")
+    page = show(in_lab(f"<div class=jp-Notebook>{written}</div>", True), width=700)
+    assert page.locator("button:visible").count() == len(first_steps.EXAMPLES)
+    assert page.locator("body").evaluate(SMALL) == []
+    assert page.evaluate(CONTRAST) == []
+    assert show(written).locator("button:visible").count() == 0
 
 
 def test_the_checks_can_fail(show: Open) -> None:
