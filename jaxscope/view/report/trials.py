@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 from jaxscope import words
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
+from jaxscope.view.base import insert
 from jaxscope.view.base.document import Chapter, CodeBlock, Document, Part
-from jaxscope.view.base.html import Html, tag
+from jaxscope.view.base.html import Html, prose, tag
 
 _LEAST_S = 0.05
 """A difference of compile time below this is noise."""
 _SAME = 0.01
-_STYLE = ".jxs-trials .no-gain { opacity: 0.6 } .jxs-trials pre[hidden] { display: none }"
+_STYLE = (
+    ".jxs-trials .no-gain{opacity:.6}.jxs-trials pre[hidden]{display:none}"
+    ".jxs-apply,.jxs-apply>code{color:var(--jp-content-font-color1,inherit);background:none}"
+    + insert.STYLE
+)
 
 
 def gain(trial: VariantTrial) -> str:
@@ -99,6 +104,5 @@ def _chapter(trial: VariantTrial) -> Chapter:
 def apply_button(trial: VariantTrial) -> Html:
     """A button that inserts the changed cell below, where the front end can."""
     label = f"Insert the cell with the change: {trial.title}"
-    button = tag("button", "Apply", type="button", class_="jxs-insert", aria_label=label)
-    lines = [part for line in trial.cell.split("\n") for part in (line, Html("\n"))]
-    return tag("div", tag("p", f"{trial.title} ", button), tag("pre", *lines[:-1], hidden="hidden"))
+    head = tag("p", insert.button("Apply", label), " ", prose(trial.title), class_="jxs-apply")
+    return tag("div", head, tag("pre", *insert.code(trial.cell), hidden="hidden"))

@@ -43,7 +43,9 @@ def trials() -> Result:
     faster = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
     diff = "-    y = f(x)\n+    y = g(x)\n"
     return Trials([
-        VariantTrial("donate", TrialVerdict.BETTER, number=1, line=3, diff=diff, ratio=faster),
+        VariantTrial(
+            "`donate`", TrialVerdict.BETTER, number=1, line=3, diff=diff, ratio=faster, cell="g(x)"
+        ),
         VariantTrial("hoist", TrialVerdict.FAILED, "The changed code raised KeyError.", number=2),
     ])  # fmt: skip
 
@@ -99,12 +101,18 @@ def test_a_result_can_be_read_pressed_and_named(show: Open, name: str, light: bo
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
-def test_the_first_page_has_a_button_for_each_example_in_jupyterlab_alone(show: Open) -> None:
-    written = first_steps.page("%%jaxjit")
+@pytest.mark.parametrize(
+    ("written", "buttons"),
+    [(first_steps.page("%%jaxjit"), len(first_steps.EXAMPLES)), (trials().static_html(), 1)],
+)
+def test_buttons_that_insert_a_cell_are_in_jupyterlab_alone(
+    show: Open, written: str, buttons: int
+) -> None:
     page = show(in_lab(f"<div class=jp-Notebook>{written}</div>", True), width=700)
-    assert page.locator("button:visible").count() == len(first_steps.EXAMPLES)
+    assert page.locator("button:visible").count() == buttons
     assert page.locator("body").evaluate(SMALL) == []
     assert page.evaluate(CONTRAST) == []
+    assert "`" not in page.locator("body").inner_text()
     assert show(written).locator("button:visible").count() == 0
 
 

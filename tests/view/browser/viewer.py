@@ -207,4 +207,4 @@ SMALL = """root => [...root.querySelectorAll("button, select, summary")]
     return [node.textContent, width, height];
   })
   .filter(([, width, height]) => Math.min(width, height) < 24)"""
-"""What can be pressed and is smaller than WCAG's 24 px, but for links in words and parts of a figure."""
+"""What can be pressed and is smaller than WCAG's 24 px, but for links and figures."""
