@@ -75,7 +75,7 @@ def document(trials: Sequence[VariantTrial], first: Sequence[str]) -> Document:
     idle = [one for one in trials if one.options and one.verdict is not TrialVerdict.BETTER]
     shown = [one for one in trials if one not in idle]
     chapters = [*map(_chapter, shown), *([_without_gain(idle)] if idle else [])]
-    return Document("trials", tuple(first), (), tuple(chapters), css=Html(_STYLE))
+    return Document("trials", tuple(first), (), tuple(chapters), styles=("diff",), css=Html(_STYLE))
 
 
 def _without_gain(trials: Sequence[VariantTrial]) -> Chapter:
@@ -96,9 +96,16 @@ def _with_factor(trial: VariantTrial) -> str:
 def _chapter(trial: VariantTrial) -> Chapter:
     parts: tuple[Part, ...] = ()
     if trial.diff:
-        lines = dict(enumerate(trial.diff.split("\n"), 1))
-        parts = (Part(code=CodeBlock(lines, len(lines), language="diff"), brief=True),)
+        lines = dict(enumerate(trial.diff.rstrip("\n").split("\n"), 1))
+        shown = tag("pre", *map(_changed, lines.values()), class_="diff")
+        parts = (Part(code=CodeBlock(lines, len(lines), language="diff", html=shown), brief=True),)
     return Chapter(f"trial{trial.number}", title(trial), (gain(trial),), parts)
+
+
+def _changed(line: str) -> Html:
+    """A line of the diff, marked where it is added or removed."""
+    mark = {"-": "old", "+": "new"}.get(line[:1])
+    return tag("span", line or " ", class_=mark)
 
 
 def apply_button(trial: VariantTrial) -> Html:

@@ -102,17 +102,21 @@ def test_a_result_can_be_read_pressed_and_named(show: Open, name: str, light: bo
 
 
 @pytest.mark.parametrize(
-    ("written", "buttons"),
-    [(first_steps.page("%%jaxjit"), len(first_steps.EXAMPLES)), (trials().static_html(), 1)],
+    ("written", "buttons", "lines"),
+    [
+        (first_steps.page("%%jaxjit"), len(first_steps.EXAMPLES), []),
+        (trials().static_html(), 1, ["-    y = f(x)", "+    y = g(x)"]),
+    ],
 )
 def test_buttons_that_insert_a_cell_are_in_jupyterlab_alone(
-    show: Open, written: str, buttons: int
+    show: Open, written: str, buttons: int, lines: list[str]
 ) -> None:
     page = show(in_lab(f"<div class=jp-Notebook>{written}</div>", True), width=700)
     assert page.locator("button:visible").count() == buttons
     assert page.locator("body").evaluate(SMALL) == []
     assert page.evaluate(CONTRAST) == []
     assert "`" not in page.locator("body").inner_text()
+    assert page.locator(".old, .new").all_inner_texts() == lines
     assert show(written).locator("button:visible").count() == 0
 
 
