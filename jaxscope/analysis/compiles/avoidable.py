@@ -2,7 +2,7 @@
 
 A user changes data and code on purpose: a test set, a different optimizer, an edited function. The
 first compilation after that has a cause and a fix in the log, and needs no word. A call that
-compiles again within one run of a cell does, and so does a difference that nobody makes on purpose.
+compiles again within one run of a cell does, and so does a difference that comes by accident.
 """
 
 from __future__ import annotations
