@@ -38,7 +38,7 @@ READ = {
     model.Frame: "source span",
     model.Finding: "line message fix source",
     compile_log.CompileEvent: "serial fun_name kind cell cell_id place line text trace_s lower_s"
-    " compile_s recompile cause fix persistent error",
+    " compile_s recompile avoidable cause fix persistent error",
 }
 """Of the types that the viewer reads in part, the fields that it reads."""
 

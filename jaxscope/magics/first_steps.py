@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from jaxscope.view.base import insert
 from jaxscope.view.base.html import Html, tag
 
 
@@ -36,28 +37,25 @@ EXAMPLES = (
 _STYLE = """
 .jxs-steps { max-width: 46em }
 .jxs-steps p { margin: 8px 0 2px }
-.jxs-steps pre { margin: 0; padding: 6px 8px; border-left: 3px solid; overflow-x: auto }
-.jxs-steps button { display: none; min-height: 24px }
-.jp-Notebook .jxs-steps button { display: inline-block }
+.jxs-steps.jxs-steps pre { margin: 0; padding: 2px 10px; border-left: 3px solid; overflow-x: auto }
+.jxs-steps summary { min-height: 24px; padding: 4px 0; cursor: pointer }
 """
-"""The buttons appear in JupyterLab, whose extension listens to them."""
 
 
 def page(guide: str) -> str:
     """The examples as HTML, with the list of magics folded below them."""
     cells = [_example(example) for example in EXAMPLES]
     magics = tag("details", tag("summary", "All magics"), _code(guide))
-    return str(tag("div", tag("style", Html(_STYLE)), *cells, magics, class_="jxs-steps"))
+    return str(
+        tag("div", tag("style", Html(_STYLE + insert.STYLE)), *cells, magics, class_="jxs-steps")
+    )
 
 
 def _example(example: Example) -> Html:
     label = f"Insert the cell: {example.question}"
-    button = tag("button", "Insert", type="button", class_="jxs-insert", aria_label=label)
-    head = tag("p", example.question, " ", button)
+    head = tag("p", example.question, " ", insert.button("Insert", label))
     return tag("div", head, _code(example.code))
 
 
 def _code(text: str) -> Html:
-    """Lines, with newlines as markup: in text they would be shown as characters."""
-    lines = [part for line in text.split("\n") for part in (line, Html("\n"))]
-    return tag("pre", *lines[:-1])
+    return tag("pre", *insert.code(text))

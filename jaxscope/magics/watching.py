@@ -240,8 +240,8 @@ class Watching(Family):
             # %%jaxwatch and %%jaxjit have just shown it.
             cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
             shown = cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
-            from jaxscope.view.compiles.rows import avoidable, footer
+            from jaxscope.view.compiles.rows import advised, footer
 
             # New code has to be compiled: a footer only for what could be avoided.
-            if not shown and (log.total_s >= self.scope.footer_s or avoidable(log)):
+            if not shown and (log.total_s >= self.scope.footer_s or advised(log)):
                 display.say(footer(log))

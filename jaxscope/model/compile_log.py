@@ -111,6 +111,8 @@ class CompileEvent:
     lower_s: float
     compile_s: float
     recompile: bool
+    avoidable: bool
+    """Whether it can and should be avoided: no single change made on purpose explains it."""
     cause: str
     """The cause as one sentence; empty when unknown."""
     fix: str

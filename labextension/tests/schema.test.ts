@@ -71,7 +71,8 @@ test("a pair of lines has two, each a number or null", () => {
 });
 
 test("news of compiles that do not fit are left out", () => {
-  const event = { serial: 1, fun_name: "f", kind: "jit", recompile: false, compile_s: null };
+  const no = { recompile: false, avoidable: false };
+  const event = { serial: 1, fun_name: "f", kind: "jit", ...no, compile_s: null };
   const news = readCompileNews({ events: [event, { serial: 2 }, null], storms: [{ storm: "1" }] });
   expect(news?.events.map(({ serial, persistent }) => [serial, persistent])).toEqual([[1, "off"]]);
   expect(news?.storms).toEqual([]);

@@ -16,10 +16,9 @@ import pytest
 from IPython.core.error import UsageError
 
 from jaxscope.magics import display
-from jaxscope.model import to_json
+from jaxscope.model import CompileKind, to_json
 from jaxscope.model.compile_log import CompileEvent, Log
 from jaxscope.model.schema import event_schema
-from jaxscope.view.compiles.rows import rows
 from tests.magics.notebook import Notebook, open_notebook
 
 STEP = """
@@ -173,11 +172,11 @@ def test_the_footer_speaks_of_long_compiles_and_of_recompiles(notebook: Notebook
         "one-line summary."
     )
     assert notebook.must("step(np.ones(3))").shown == ()
-    ran = notebook.must("step(np.ones(4))")
-    assert ran.text.startswith("jaxscope: 1 compile in ")
-    assert "The shape of x changed" in ran.text
-    assert "→ Pad x" in ran.text
     assert notebook.must("step(np.ones(4))").shown == ()
+    ran = notebook.must("for n in (5, 6):\n    step(np.ones(n))")
+    assert ran.text.startswith("jaxscope: 2 compiles in ")
+    assert "The shape of x changed: f32[5] → f32[6]" in ran.text
+    assert "→ Pad x" in ran.text
     notebook.must("%config JaxScope.footer_s = 0.0")
     ran = notebook.must("jax.jit(lambda x: x + 3)(np.ones(3))")
     assert ran.text.startswith("jaxscope: 1 compile in ")
@@ -231,7 +230,7 @@ x[:5]
 x[5:9]
 # %%
 test @ w
-# %% footer
+# %%
 w, loss = train_step(w, test, aim)
 # %%
 w, loss = train_step(w, x, t)
@@ -239,7 +238,7 @@ w, loss = train_step(w, x, t)
 evaluate(test[:5], aim[:5])
 # %%
 evaluate(test[:6], aim[:6])
-# %% footer
+# %% footer of sin
 for n in range(20, 32):
     jnp.sin(np.ones(n, np.float32))
 # %%
@@ -263,9 +262,27 @@ def fit(model, optimizer, x, t):
 losses = [fit(model, optimizer, x, t) for _ in range(4)]
 # %%
 float(losses[-1]), len(losses)
-# %% footer
+# %% footer of fit
 for start in (0, 6, 12):
     fit(model, optimizer, x[start : start + 6], t[start : start + 6])
+# %%
+optimizer = nnx.Optimizer(model, optax.adam(1e-2), wrt=nnx.Param)
+losses = [fit(model, optimizer, x, t) for _ in range(4)]
+# %% error
+w, loss = train_step(w, x, t[:3])
+# %%
+scores = [jax.jit(lambda w: ((x @ w - t) ** 2).mean())(w), train_step(w, x[:12], t[:12])[1]]
+# %% footer of <lambda>
+for rate in (0.1, 0.2, 0.3):
+    w = jax.jit(lambda w: w - rate * w)(w)
+# %% footer of train_step
+for n in range(4, 7):
+    train_step(w, x[:n], t[:n])
+# %%
+w, key = jnp.zeros(3), jax.random.key(1)
+# %%
+for _ in range(5):
+    w, loss = train_step(w, x, t)
 # %%
 @jax.jit
 def train_step(w, x, t):
@@ -276,20 +293,27 @@ w, loss = train_step(w.astype(jnp.float16), x, t)
 """
 
 
-def test_an_ordinary_session_has_footers_only_where_something_can_be_changed(
+def test_an_ordinary_session_has_badges_and_footers_only_where_something_can_be_changed(
     notebook: Notebook,
 ) -> None:
     jax.clear_caches()  # an operation that another test compiled would not compile here
+    badged: list[str] = []
+    session(notebook).on_compile(lambda e: badged.append(e.fun_name) if e.avoidable else None)
     notebook.must("import jax.numpy as jnp")
     notebook.must("%jaxwatch on --over 100000")
-    cells = re.split(r"^# %%(.*)\n", ORDINARY, flags=re.M)
-    found = [bool(notebook.must(cell).shown) for cell in cells[::2]]
-    assert found == ["footer" in mark for mark in ("", *cells[1::2])]
-    assert sum(found) == 3
-    assert len(found) >= 20
-    # The same of the log: no row has advice beside those. `fit` has that of `train_step`.
-    advised = [row.what for row in rows(log(notebook)).rows if row.fix]
-    assert sorted(advised) == ["sin (eager)", "train_step"]
+    parts = re.split(r"^# %%(.*)\n", f"# %%\n{ORDINARY}", flags=re.M)[1:]
+    assert len(parts) >= 60
+    for mark, cell in zip(parts[::2], parts[1::2], strict=True):
+        ran = notebook.run(cell)
+        assert bool(ran.error) == ("error" in mark), cell
+        _, planted, function = mark.partition("footer of ")
+        assert bool(planted) == bool(ran.shown), cell
+        assert f"  {function}" in ran.text or not planted, cell
+    assert badged == ["fit", "<lambda>", "<lambda>", "train_step", "train_step"]
+    # The log has the others, too.
+    functions = [c for c in log(notebook).recompiles if c.kind is not CompileKind.EAGER]
+    assert len(functions) > len(badged)
+    assert all(any(cause.fix for cause in compile.causes) for compile in functions)
 
 
 def test_a_footer_for_the_time_does_not_blame_a_second_shape(notebook: Notebook) -> None:

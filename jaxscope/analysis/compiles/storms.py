@@ -18,6 +18,8 @@ _MANY = 8
 """Recompilations of one line that make a storm, whatever their causes, and compilations of one
 eager operation."""
 
+LineKey = tuple[str, int, str | int | None]
+
 _SHAPES = frozenset({CauseKind.SHAPE, CauseKind.RANK, CauseKind.EAGER_SHAPE, CauseKind.VMAP_SIZE})
 _WITH_VALUES = _SHAPES | {CauseKind.STATIC_VALUE, CauseKind.STRUCTURE}
 _JIT_IT = (
@@ -68,7 +70,7 @@ def storms(compiles: Sequence[Compile]) -> tuple[Storm, ...]:
     operations make a storm where one of them compiles again and again: a few shapes, such as those
     of the parameters of a network, are ordinary work.
     """
-    groups: dict[tuple[str, int, str], list[Compile]] = {}
+    groups: dict[LineKey, list[Compile]] = {}
     for compile in compiles:
         key = line_of(compile)
         if key is not None:
@@ -78,12 +80,16 @@ def storms(compiles: Sequence[Compile]) -> tuple[Storm, ...]:
     )
 
 
-def line_of(compile: Compile) -> tuple[str, int, str] | None:
-    """The key of a group: file, line, function; None for an unknown place."""
+def line_of(compile: Compile) -> LineKey | None:
+    """The key of a group: file, line, and the function or the cell; None for an unknown place.
+
+    Eager operations compile once per shape, so that each run of a cell counts for itself.
+    """
     if compile.site is None:
         return None
-    name = "" if compile.kind is CompileKind.EAGER else compile.fun_name
-    return compile.site.file, compile.site.span.line, name
+    eager = compile.kind is CompileKind.EAGER
+    of = compile.cell if eager else compile.fun_name
+    return compile.site.file, compile.site.span.line, of
 
 
 def _of_one_kind(group: Sequence[Compile]) -> bool:
@@ -251,8 +257,8 @@ class LiveStorms:
     """The compilations that one subscriber received, by line."""
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[str, int, str], _Line] = {}
-        self._changed: dict[tuple[str, int, str], None] = {}
+        self._lines: dict[LineKey, _Line] = {}
+        self._changed: dict[LineKey, None] = {}
         self._count = 0
 
     def add(self, compile: Compile) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from jaxscope.analysis.compiles.avoidable import is_avoidable
 from jaxscope.analysis.compiles.storms import storms
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.compiles.raw_compile import RawCompile
@@ -117,11 +118,24 @@ def build_event(listener: Listener, raw: RawCompile) -> CompileEvent:
         lower_s=compile.lower_s,
         compile_s=compile.compile_s,
         recompile=compile.is_recompile,
+        avoidable=is_avoidable(compile, lambda: _compiled_there(listener, raw)),
         cause=cause.text if cause is not None else "",
         fix=cause.fix if cause is not None else "",
         persistent=compile.persistent,
         error=compile.error,
     )
+
+
+def _compiled_there(listener: Listener, raw: RawCompile) -> bool:
+    """Whether the same call compiled the function before, in the same run of the cell."""
+    cell = listener.places.cell
+    for one in reversed(listener.since(0)):
+        if one.number < raw.number:
+            if cell(one.number) != cell(raw.number):
+                return False
+            if one.compiled and (one.fun_name, one.frames) == (raw.fun_name, raw.frames):
+                return True
+    return False
 
 
 def caveats(listener: Listener, since: int, losses: int) -> tuple[str, ...]:

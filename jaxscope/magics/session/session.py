@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dataclasses
 import datetime
 import functools
 import sys
@@ -168,8 +169,9 @@ class Session:
         return tuple([raw for raw in found if raw.compiled])
 
     def compile_of(self, raw: RawCompile) -> Compile:
-        """A compilation as data, with its causes."""
-        return self._installed().history.compile_of(raw)
+        """A compilation as data, with its causes and its cell."""
+        compile = self._installed().history.compile_of(raw)
+        return dataclasses.replace(compile, cell=self.cells.cell(raw.number))
 
     def event_of(self, raw: RawCompile) -> CompileEvent:
         """The event that front ends receive for a compilation."""

@@ -67,7 +67,7 @@ def boxed(document: Document, content: Html, styled: bool = True) -> Html:
 
 def details(title: str, content: Html, opened: bool = False, css: str = "") -> Html:
     """A collapsible part."""
-    return tag("details", tag("summary", title), content, class_=css, open=opened)
+    return tag("details", tag("summary", prose(title)), content, class_=css, open=opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class HtmlWriter:
             return content
         if chapter.folded:
             return details(chapter.title, content)
-        return join(tag("h4", chapter.title), content)
+        return join(tag("h4", prose(chapter.title)), content)
 
     def body(self, chapter: Chapter) -> Html:
         """Write the chapter without its title."""

@@ -56,7 +56,8 @@ _STYLE = (
 )
 """The rules of `figures.css`, in colors readable on light and dark backgrounds."""
 _KINDS = {
-    "icicle": "rect{fill-opacity:.2}",
+    # Opaque, so that the labels can be read on every background.
+    "icicle": "text{fill:#1b1d24}.p1{fill:#cfccf7}.p2{fill:#f0d3b0}.p3{fill:#b9e0d8}",
     "grid": "".join(
         f".d{i} rect{{fill:{color};stroke:{color};fill-opacity:.22}}"
         for i, color in enumerate(COLORS)

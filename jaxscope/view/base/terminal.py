@@ -88,7 +88,7 @@ class Terminal:
             if full or part.brief:
                 body += self._part(part)
         if body or chapter.is_bare:
-            yield from self.heading(chapter.title) if chapter.title else ("",)
+            yield from self.heading(_plain(chapter.title)) if chapter.title else ("",)
             yield from body[1:] if body[:1] == [""] else body
 
     def _part(self, part: Part) -> Iterator[str]:

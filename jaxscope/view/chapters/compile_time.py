@@ -16,7 +16,7 @@ _LOOP = 4
 _SHARE = 0.2
 """Least share of the equations that the sentence names, and of the time that makes one."""
 _UNATTRIBUTED = "unattributed"
-_SHARED = "Tracing is sampled; what several lines share is apportioned by instructions"
+_SHARED = "Tracing is sampled; the time that lines share is apportioned by instructions."
 
 
 def headline(found: CompileTime) -> str:
@@ -96,8 +96,8 @@ def chapter(found: CompileTime) -> Chapter:
     return Chapter(
         "compile_time",
         "Compile time by line",
-        (*lead, *left),
-        (Part(_SHARED, columns, brief=True), Part(picture=svg(root), drawing=tree(root))),
+        (*lead, *left, _SHARED),
+        (Part("", columns, brief=True), Part(picture=svg(root), drawing=tree(root))),
     )
 
 

@@ -45,13 +45,14 @@ def document(
     notes += [throughput] if record.mode is TimingMode.THROUGHPUT else []
     chapters = (*_answers(record, copies), *_since_baseline(changes), *_to_know(record))
     chapters = (*chapters, *_more_pictures(record), *_rows(record))
-    conditioned = Chapter("conditions", "Conditions", (conditions(record),), folded=True)
+    last = [Chapter("conditions", "Conditions", (conditions(record),), folded=True)]
+    last += [Chapter("page", "", (_PAGE,), views=View.HTML)] if record.rows else []
     changed = [baseline.headline(changes)] if changes else []
     made = Document(
         noun="comparison",
         first=(". ".join([headline(record), *changed]),),
         notes=tuple(note for note in notes if note),
-        chapters=(*chapters, conditioned),
+        chapters=(*chapters, *last),
         whole="`comparison.to_html(path)` writes every row",
         styles=("figures", "comparison"),
     )
@@ -62,7 +63,7 @@ def document(
         for title, text in (("As Markdown", markdown(made)), ("As CSV", csv(record)))
         for part in (Part("", drawing=tuple(text.splitlines()), copied=True),)
     ]
-    return dataclasses.replace(made, chapters=(*chapters, *copied, conditioned))
+    return dataclasses.replace(made, chapters=(*chapters, *copied, *last))
 
 
 def _answers(record: ComparisonRecord, folds: bool) -> Iterator[Chapter]:
@@ -132,7 +133,6 @@ def _rows(record: ComparisonRecord) -> Iterator[Chapter]:
     whole = Part("", tables.whole(record, record.rows))
     views = View.MARKDOWN | View.PAGE
     yield Chapter("rows", "Every row", parts=(whole,), views=views, folded=True)
-    yield Chapter("page", "", (_PAGE,), views=View.HTML)
 
 
 def _to_know(record: ComparisonRecord) -> Iterator[Chapter]:

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 
 from jaxscope import words
+from jaxscope.analysis.compiles.avoidable import avoidable
 from jaxscope.analysis.compiles.groups import (
     CompileGroup,
     called,
@@ -303,17 +304,17 @@ def _names(group: CompileGroup) -> str:
     return words.listed(names, 4) if len(names) > 4 else ", ".join(names)
 
 
-def avoidable(log: Log) -> bool:
-    """Whether the log has a recompilation that its author would want to avoid: one with a fix."""
-    return any(row.again and row.fix for row in _rows(log))
+def advised(log: Log) -> list[LogRow]:
+    """The rows with advice for the user: recompilations that can and should be avoided."""
+    again = avoidable(log)
+    return [row for row in _rows(log) if row.fix and any(c.serial in again for c in row.compiles)]
 
 
 def footer(log: Log) -> str:
     """The text under a cell: the first line, and the worst avoidable recompilation with its fix."""
     # A notebook breaks longer lines anywhere, even inside words.
     lines = _indented(f"jaxscope: {first_line(log)}", _FOOTER, "", "  ")
-    found = [row for row in _rows(log) if row.again and row.fix]
-    worst = max(found, key=lambda row: row.seconds, default=None)
+    worst = max(advised(log), key=lambda row: row.seconds, default=None)
     if worst is None:
         return "\n".join(lines)
     where = f" at {worst.place}" if worst.place else ""

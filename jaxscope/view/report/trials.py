@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 from jaxscope import words
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
+from jaxscope.view.base import insert
 from jaxscope.view.base.document import Chapter, CodeBlock, Document, Part
-from jaxscope.view.base.html import Html, tag
+from jaxscope.view.base.html import Html, prose, tag
 
 _LEAST_S = 0.05
 """A difference of compile time below this is noise."""
 _SAME = 0.01
-_STYLE = ".jxs-trials .no-gain { opacity: 0.6 } .jxs-trials pre[hidden] { display: none }"
+_STYLE = (
+    ".jxs-trials .no-gain{opacity:.6}.jxs-trials pre[hidden]{display:none}"
+    ".jxs-apply,.jxs-apply>code{color:var(--jp-content-font-color1,inherit);background:none}"
+    + insert.STYLE
+)
 
 
 def gain(trial: VariantTrial) -> str:
@@ -70,7 +75,7 @@ def document(trials: Sequence[VariantTrial], first: Sequence[str]) -> Document:
     idle = [one for one in trials if one.options and one.verdict is not TrialVerdict.BETTER]
     shown = [one for one in trials if one not in idle]
     chapters = [*map(_chapter, shown), *([_without_gain(idle)] if idle else [])]
-    return Document("trials", tuple(first), (), tuple(chapters), css=Html(_STYLE))
+    return Document("trials", tuple(first), (), tuple(chapters), styles=("diff",), css=Html(_STYLE))
 
 
 def _without_gain(trials: Sequence[VariantTrial]) -> Chapter:
@@ -91,14 +96,20 @@ def _with_factor(trial: VariantTrial) -> str:
 def _chapter(trial: VariantTrial) -> Chapter:
     parts: tuple[Part, ...] = ()
     if trial.diff:
-        lines = dict(enumerate(trial.diff.split("\n"), 1))
-        parts = (Part(code=CodeBlock(lines, len(lines), language="diff"), brief=True),)
+        lines = dict(enumerate(trial.diff.rstrip("\n").split("\n"), 1))
+        shown = tag("pre", *map(_changed, lines.values()), class_="diff")
+        parts = (Part(code=CodeBlock(lines, len(lines), language="diff", html=shown), brief=True),)
     return Chapter(f"trial{trial.number}", title(trial), (gain(trial),), parts)
+
+
+def _changed(line: str) -> Html:
+    """A line of the diff, marked where it is added or removed."""
+    mark = {"-": "old", "+": "new"}.get(line[:1])
+    return tag("span", line or " ", class_=mark)
 
 
 def apply_button(trial: VariantTrial) -> Html:
     """A button that inserts the changed cell below, where the front end can."""
     label = f"Insert the cell with the change: {trial.title}"
-    button = tag("button", "Apply", type="button", class_="jxs-insert", aria_label=label)
-    lines = [part for line in trial.cell.split("\n") for part in (line, Html("\n"))]
-    return tag("div", tag("p", f"{trial.title} ", button), tag("pre", *lines[:-1], hidden="hidden"))
+    head = tag("p", insert.button("Apply", label), " ", prose(trial.title), class_="jxs-apply")
+    return tag("div", head, tag("pre", *insert.code(trial.cell), hidden="hidden"))

@@ -6,7 +6,7 @@ import type { IDisposable } from "@lumino/disposable";
 import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
 import { count } from "../words";
-import { byCell, isAgain, totalLine, totals } from "./compiles";
+import { byCell, isAvoidable, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
 
 const CLASS = "jxs-badge";
@@ -48,7 +48,7 @@ export class Badges implements IDisposable {
   private update(): void {
     const { storms } = this.feed;
     const badged = this.feed.events.filter(
-      (event) => event.kind !== "eager" || isAgain(event, storms),
+      (event) => event.kind !== "eager" || isAvoidable(event, storms),
     );
     const events = byCell(badged);
     for (const cell of this.panel.content.widgets) {
@@ -62,10 +62,9 @@ export class Badges implements IDisposable {
   private show(cell: Cell, events: readonly CompileEventJson[]): void {
     const badge = badgeOf(cell) ?? this.make(cell);
     const { storms } = this.feed;
-    const found = totals(events, storms);
-    const { recompiles } = found;
-    const words = totalLine({ ...found, recompiles: 0 });
-    const again = recompiles ? `↻ ${count(recompiles, "recompile")}` : "";
+    const avoidable = events.filter((event) => isAvoidable(event, storms));
+    const words = totalLine({ ...totals(events, storms), recompiles: 0 });
+    const again = avoidable.length ? `↻ ${count(avoidable.length, "recompile")}` : "";
     if (badge.dataset.words === words + again) return;
     badge.dataset.words = words + again;
     badge.replaceChildren(document.createTextNode(words));
@@ -74,13 +73,15 @@ export class Badges implements IDisposable {
       mark.textContent = again;
       badge.prepend(mark, document.createTextNode(" "));
     }
-    const latest = events[events.length - 1];
-    const storm = latest ? storms.find(latest.serial) : null;
-    const cause = storm?.pattern || latest?.cause;
+    const latest = avoidable.at(-1);
+    const last = latest ?? events.at(-1);
+    const storm = last ? storms.find(last.serial) : null;
+    const cause = storm?.pattern || last?.cause;
+    const fix = storm?.fix || latest?.fix;
     badge.title = [
       "Compiled by JAX for this cell since the kernel started.",
       cause ? `Last: ${cause}` : "",
-      storm ? storm.fix : latest?.fix,
+      latest && fix,
     ]
       .filter(Boolean)
       .join("\n");

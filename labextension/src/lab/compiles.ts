@@ -77,6 +77,11 @@ export function isAgain(event: CompileEventJson, storms: Storms): boolean {
   return event.recompile || (event.kind === "eager" && storms.find(event.serial) !== null);
 }
 
+/** Whether it can and should be avoided: the only ones of which a badge speaks. */
+export function isAvoidable(event: CompileEventJson, storms: Storms): boolean {
+  return event.avoidable || (event.kind === "eager" && isAgain(event, storms));
+}
+
 export function totals(events: Iterable<CompileEventJson>, storms: Storms): Totals {
   const sum = { compiles: 0, recompiles: 0, seconds: 0, operations: 0, operationSeconds: 0 };
   for (const event of events) {

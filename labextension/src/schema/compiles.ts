@@ -40,6 +40,8 @@ export interface CompileEventJson {
   lower_s: number | null;
   compile_s: number | null;
   recompile: boolean;
+  /** Whether it can and should be avoided: no single change made on purpose explains it. */
+  avoidable: boolean;
   /** The cause as one sentence; empty when unknown. */
   cause: string;
   /** The change to make, as one sentence; empty when nothing needs to change. */
@@ -55,9 +57,11 @@ export function readCompileEvent(value: unknown): CompileEventJson | undefined {
   const serial = number(json.serial);
   const kind = readCompileKind(json.kind);
   const recompile = boolean(json.recompile);
+  const avoidable = boolean(json.avoidable);
   if (serial === undefined) return undefined;
   if (kind === undefined) return undefined;
   if (recompile === undefined) return undefined;
+  if (avoidable === undefined) return undefined;
   return {
     serial,
     fun_name: string(json.fun_name) ?? "",
@@ -71,6 +75,7 @@ export function readCompileEvent(value: unknown): CompileEventJson | undefined {
     lower_s: number(json.lower_s) ?? null,
     compile_s: number(json.compile_s) ?? null,
     recompile,
+    avoidable,
     cause: string(json.cause) ?? "",
     fix: string(json.fix) ?? "",
     persistent: readPersistent(json.persistent) ?? "off",

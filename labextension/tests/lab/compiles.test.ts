@@ -3,6 +3,7 @@ import {
   byCell,
   groups,
   inCell,
+  isAvoidable,
   matches,
   Numbers,
   Storms,
@@ -27,6 +28,7 @@ function event(serial: number, more: Partial<CompileEventJson> = {}): CompileEve
     lower_s: 0.25,
     compile_s: 0.5,
     recompile: false,
+    avoidable: false,
     cause: "",
     fix: "",
     persistent: "off",
@@ -54,6 +56,18 @@ test("eager operations are counted apart, and again only where a loop repeats on
   expect(totalLine(totals(events, storms))).toBe(
     "1 compile · 2 recompiles · 1 s · 2 eager operations, 2 s",
   );
+});
+
+test("a badge counts what can be avoided, and an eager operation where a loop repeats it", () => {
+  const events = [
+    event(1, { recompile: true }),
+    event(2, { recompile: true, avoidable: true }),
+    event(3, { kind: "eager" }),
+  ];
+  const counted = (storms: Storms) =>
+    events.filter((each) => isAvoidable(each, storms)).map(({ serial }) => serial);
+  expect(counted(stormy())).toEqual([2]);
+  expect(counted(stormy([1, [3], "`sin` 8 times"]))).toEqual([2, 3]);
 });
 
 test("what can be changed comes first, and the eager operations of a cell are one entry", () => {

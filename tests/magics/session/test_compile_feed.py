@@ -63,6 +63,7 @@ class Session:
             lower_s=0.0,
             compile_s=0.0,
             recompile=False,
+            avoidable=False,
             cause="",
             fix="",
         )

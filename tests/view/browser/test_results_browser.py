@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from jaxscope.magics import first_steps
 from jaxscope.model import from_json
 from jaxscope.model.cluster import ProcessSetup
 from jaxscope.model.comparison import Ratio, RatioVerdict
@@ -42,7 +43,9 @@ def trials() -> Result:
     faster = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
     diff = "-    y = f(x)\n+    y = g(x)\n"
     return Trials([
-        VariantTrial("donate", TrialVerdict.BETTER, number=1, line=3, diff=diff, ratio=faster),
+        VariantTrial(
+            "`donate`", TrialVerdict.BETTER, number=1, line=3, diff=diff, ratio=faster, cell="g(x)"
+        ),
         VariantTrial("hoist", TrialVerdict.FAILED, "The changed code raised KeyError.", number=2),
     ])  # fmt: skip
 
@@ -96,6 +99,25 @@ def test_a_result_can_be_read_pressed_and_named(show: Open, name: str, light: bo
     assert body.evaluate(SMALL) == []
     assert body.evaluate(UNNAMED) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+@pytest.mark.parametrize(
+    ("written", "buttons", "lines"),
+    [
+        (first_steps.page("%%jaxjit"), len(first_steps.EXAMPLES), []),
+        (trials().static_html(), 1, ["-    y = f(x)", "+    y = g(x)"]),
+    ],
+)
+def test_buttons_that_insert_a_cell_are_in_jupyterlab_alone(
+    show: Open, written: str, buttons: int, lines: list[str]
+) -> None:
+    page = show(in_lab(f"<div class=jp-Notebook>{written}</div>", True), width=700)
+    assert page.locator("button:visible").count() == buttons
+    assert page.locator("body").evaluate(SMALL) == []
+    assert page.evaluate(CONTRAST) == []
+    assert "`" not in page.locator("body").inner_text()
+    assert page.locator(".old, .new").all_inner_texts() == lines
+    assert show(written).locator("button:visible").count() == 0
 
 
 def test_the_checks_can_fail(show: Open) -> None:

@@ -201,10 +201,10 @@ window.ends = [...document.querySelectorAll(".output")].map((el, i) => {
 
 
 SMALL = """root => [...root.querySelectorAll("button, select, summary")]
-  .filter(node => node.checkVisibility() && !node.closest("p, li, td, tbody th, figure"))
+  .filter(node => node.checkVisibility() && !node.matches(".jxs-link, figure *"))
   .map(node => {
     const { width, height } = node.getBoundingClientRect();
     return [node.textContent, width, height];
   })
   .filter(([, width, height]) => Math.min(width, height) < 24)"""
-"""What can be pressed and is smaller than WCAG's 24 px, but for links in words and tables."""
+"""What can be pressed and is smaller than WCAG's 24 px, but for links and figures."""

@@ -320,6 +320,7 @@ def test_an_event_has_all_that_a_panel_shows() -> None:
     event = CompileEvent(
         serial=3, fun_name="step", kind=CompileKind.JIT, cell=5, cell_id="a-b", place="In [3]:4",
         line=4, text="step(x)", trace_s=0.1, lower_s=0.2, compile_s=0.3, recompile=True,
+        avoidable=True,
         cause="The shape of `x` changed.", fix="Pad `x`.",
     )  # fmt: skip
     data = to_json(event)
