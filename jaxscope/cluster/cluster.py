@@ -49,12 +49,16 @@ class EngineSet(Protocol):
         """
         ...
 
+    def check(self) -> None:
+        """Raises ClusterError where an engine died, or is lost in a cell that was interrupted."""
+        ...
+
     def restart(self) -> None:
         """Restart every engine; their names are lost."""
         ...
 
     def activate(self) -> None:
-        """Make `%%px` run on all of them."""
+        """Make `%%px` run on all of them, where the launcher has that magic."""
         ...
 
 
@@ -135,11 +139,11 @@ class Cluster:
     def run_cell(
         self, text: str, say: Callable[[str], None] = _silent, head: str = ""
     ) -> ClusterRun:
-        """Run a cell with `%%jaxjit` or `%%jaxprof` on every engine at once, and join the reports.
+        """Run a cell on every engine at once, and join the reports of its `%%jaxjit` or `%%jaxprof`.
 
-        The cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line there.
-        An error of the cell is a fact of
-        its process. Raises ClusterError for an engine that died.
+        Such a cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line
+        there. An error of the cell is a fact of its process. Raises ClusterError for an engine that
+        died.
         """
         self._refuse_lacking()
         given = {engine: (engine, text) for engine in range(len(self._engines))}
@@ -211,10 +215,11 @@ class Cluster:
         self.activate()
 
     def activate(self) -> None:
-        """Make `%%px` run on all engines, and wait for them."""
+        """Make ipyparallel's `%%px` run on all engines, and wait for them."""
         self._engines.activate()
 
     def _lacking(self) -> list[int]:
+        self._engines.check()
         probe = "all(__import__('importlib.util').util.find_spec(n) for n in ('jaxscope', 'jax'))"
         found = self._engines.call(eval, [(probe,)] * len(self._engines), 30)
         return [i for i, has in enumerate(found) if has is False]
@@ -232,6 +237,7 @@ class Cluster:
             raise ClusterError(process.POISONED)
 
     def _all(self, function: Any, *arguments: Any) -> list[Any]:
+        self._engines.check()
         found = self._engines.call(function, [arguments] * len(self._engines), 30)
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:
@@ -261,6 +267,12 @@ def _headed(record: Record, text: str, head: str) -> Record:
 def _check(guard: str) -> None:
     if guard not in GUARDS:
         raise ClusterError(f"The guard is {listed(GUARDS, last='or')}, not {guard!r}.")
+
+
+def died(engines: Sequence[int]) -> str:
+    """The sentence on engines that are gone; without numbers, on one of them."""
+    who = _engines(engines) if engines else "An engine"
+    return f"{who} died: %jaxcluster restart, then %jaxcluster init."
 
 
 def _engines(numbers: Sequence[int]) -> str:

@@ -47,7 +47,7 @@ def run_on_engines(
         else:
             found = cluster.run_cell(text, say, f"%%{magic} {line}".rstrip())
             errors = {run.process: run.error for run in found.runs if run.error}
-            _print(found.runs)
+            print_output(found.runs)
     except ClusterError as error:
         raise usage_error(str(error)) from None
     _show(family, found, given)
@@ -75,7 +75,7 @@ def say(text: str) -> None:
     sys.stderr.write(visible(text) if "\x1b" in text else text)
 
 
-def _print(runs: Any) -> None:
+def print_output(runs: Any) -> None:
     """Print the output of the cell, an equal text once."""
     for text, processes in said((run.process, run.printed) for run in runs).items():
         head = "" if len(processes) == len(runs) else f"[{ranges(processes)}] "
