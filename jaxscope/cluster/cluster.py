@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from jaxscope.analysis.cluster.runs import leads, ranges, said
-from jaxscope.capture.cluster import process
+from jaxscope.capture.cluster import lifetime, process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
 from jaxscope.cluster import engine_cell
@@ -175,7 +175,7 @@ class Cluster:
                 f"`{shared[0]}.addressable_data(0)`."
             )
         hosts: dict[str, list[int]] = {}
-        for engine, host in enumerate(self._all(engine_cell.host_key)):
+        for engine, host in enumerate(self._all(lifetime.host_key)):
             hosts.setdefault(host, []).append(engine)
         found: dict[int, Any] = {}
         while any(hosts.values()):

@@ -26,6 +26,8 @@ _LOOK_S = 0.5
 _CONNECT_S = 10
 _REPLY_S = 5.0
 """For the end of a cell that was interrupted."""
+_STUCK_S = 1.0
+"""The same for one inside a collective, which seldom ends."""
 _RESTART_S = 60
 
 
@@ -154,7 +156,7 @@ class DaskEngines:
             )
             self._poisoned = any(found.values())
         with suppress(ClusterError):
-            self._wait(busy, time.monotonic() + _REPLY_S)
+            self._wait(busy, time.monotonic() + (_STUCK_S if self._poisoned else _REPLY_S))
         self._interrupted = busy
 
     def _result(self, one: Any) -> Any:

@@ -7,7 +7,6 @@ import io
 import socket
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from jaxscope.analysis.cluster.divergence import program_hash
@@ -130,13 +129,6 @@ def _lines(report: Report) -> tuple[tuple[int, float], ...]:
     if cell is not None:
         return tuple((row.line, row.host_s) for row in cell.lines if row.source == 0)
     return tuple(sorted(report.time_by_line().items()))
-
-
-def host_key() -> str:
-    """Equal for engines that share a machine, in containers too."""
-    with contextlib.suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return socket.gethostname()
 
 
 def shared_names(names: tuple[str, ...]) -> list[str]:

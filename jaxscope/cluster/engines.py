@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from jaxscope.capture.cluster import lifetime
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.source.cell_names import current_shell
 from jaxscope.cluster.cluster import Cluster, died
@@ -144,10 +145,26 @@ class IpyparallelEngines:
         return died([engine for engine, one in enumerate(self._ids) if one not in alive])
 
     def activate(self) -> None:
+        self._end_with_notebook()
         if current_shell() is not None:
             view = self._client[self._ids]
             view.block = True
             view.activate()
+
+    def _end_with_notebook(self) -> None:
+        """End a cluster that was started here with this process, whatever ends it.
+
+        ipyparallel stops it in an exit handler; a kernel that fails or is killed leaves the engines.
+        """
+        cluster = getattr(self._client, "cluster", None)
+        if cluster is None or not cluster.shutdown_atexit:
+            return
+        controller = getattr(cluster.controller, "pid", None)
+        key = lifetime.process_key()
+        with suppress(Exception):  # an engine without jaxscope, which `init` reports
+            self._client[self._ids].apply_async(
+                lifetime.end_with, *key, () if controller is None else (controller,)
+            )
 
     def restart(self) -> None:
         cluster = getattr(self._client, "cluster", None)

@@ -54,6 +54,8 @@ class GlooSilence:
             sys.stdout.flush()
         os.dup2(self._real, self._descriptor)
         self._thread.join(1)
+        if not self._thread.is_alive():  # else a child process still holds the pipe
+            os.close(self._real)
         self._thread = None
 
     def _pass_on(self, read: int) -> None:
