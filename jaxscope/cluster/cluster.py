@@ -139,9 +139,9 @@ class Cluster:
     def run_cell(
         self, text: str, say: Callable[[str], None] = _silent, head: str = ""
     ) -> ClusterRun:
-        """Run a cell on every engine at once, and join the reports of its `%%jaxjit` or `%%jaxprof`.
+        """Run a cell on every engine at once, and join the reports of `%%jaxjit` or `%%jaxprof`.
 
-        Such a cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line
+        A cell with a report must bind its report to `engine_cell.RESULT`; `head` replaces its first line
         there. An error of the cell is a fact of its process. Raises ClusterError for an engine that
         died.
         """

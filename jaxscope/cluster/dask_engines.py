@@ -13,8 +13,7 @@ from jaxscope.cluster import dask_worker
 from jaxscope.cluster.cluster import died
 
 _NEEDED = (
-    "The workers of Dask need distributed, which is not installed: "
-    '`pip install "jaxscope[dask]"`.'
+    'The workers of Dask need distributed, which is not installed: `pip install "jaxscope[dask]"`.'
 )
 _THREADS = (
     "The workers of this Dask cluster are threads of the notebook: start it with "
@@ -29,12 +28,14 @@ _REPLY_S = 5.0
 _STUCK_S = 1.0
 """The same for one inside a collective, which seldom ends."""
 _RESTART_S = 60
+_SETTLE_S = 0.3
+"""Until the workers have ended, so that those that are alive are new."""
 
 
 def dask_client(address: str) -> Any:
     """A client of the scheduler at this address. Raises ClusterError where none answers."""
     try:
-        from distributed import Client
+        from distributed import Client  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ClusterError(_NEEDED) from None
     try:
@@ -160,7 +161,7 @@ class DaskEngines:
         self._interrupted = busy
 
     def _result(self, one: Any) -> Any:
-        from distributed import KilledWorker
+        from distributed import KilledWorker  # pyright: ignore[reportMissingImports]
 
         try:
             return one.result()
@@ -178,7 +179,7 @@ class DaskEngines:
 
     def restart(self) -> None:
         number, old = len(self), set(self._alive())
-        if not all(self._client.run(dask_worker.has_nanny).values()):
+        if not all(self._client.run(dask_worker.has_nanny, on_error="ignore").values()):
             raise ClusterError(
                 "Dask restarts only workers that have a nanny: restart these with their launcher, "
                 "then %jaxcluster attach."
@@ -186,7 +187,9 @@ class DaskEngines:
         _release(self._interrupted)
         self._interrupted, self._poisoned = {}, False
         # `Client.restart` waits 4 s for each process that is in a collective.
-        self._client.run(dask_worker.end, wait=False)
+        with suppress(OSError):  # of one that just died
+            self._client.run(dask_worker.end, wait=False, on_error="ignore")
+        time.sleep(_SETTLE_S)
         end = time.monotonic() + _RESTART_S
         while len(new := [name for name in self._alive() if name not in old]) < number:
             if time.monotonic() > end:

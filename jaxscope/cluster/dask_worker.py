@@ -88,7 +88,7 @@ def _cell_thread() -> CellThread:
 
 def in_cell_thread(function: Any, arguments: tuple[Any, ...]) -> Any:
     """The result of a call in the thread of the cells; a task of Dask."""
-    from distributed import get_worker
+    from distributed import get_worker  # pyright: ignore[reportMissingImports]
 
     return _cell_thread().call(_with_shell, (get_worker(), function, arguments))
 

@@ -154,7 +154,7 @@ class IpyparallelEngines:
     def _end_with_notebook(self) -> None:
         """End a cluster that was started here with this process, whatever ends it.
 
-        ipyparallel stops it in an exit handler; a kernel that fails or is killed leaves the engines.
+        ipyparallel stops it in an exit handler; a kernel that failed leaves the engines.
         """
         cluster = getattr(self._client, "cluster", None)
         if cluster is None or not cluster.shutdown_atexit:

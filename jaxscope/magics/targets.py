@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from IPython.core.magic import line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display

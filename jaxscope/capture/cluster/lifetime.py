@@ -64,7 +64,11 @@ def _nannies() -> list[int]:
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError, ValueError):
-            for child in (task / "children").read_text("ascii").split():
-                if b"ipyparallel.engine.nanny" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.append(int(child))
-    return found
+            found += map(int, (task / "children").read_text("ascii").split())
+    return [child for child in found if _is_nanny(child)]
+
+
+def _is_nanny(process: int) -> bool:
+    with suppress(OSError):
+        return b"ipyparallel.engine.nanny" in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False

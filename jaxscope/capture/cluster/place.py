@@ -22,7 +22,7 @@ def place_of(frame: types.FrameType | None) -> CodePlace:
 
 
 def user_thread() -> int:
-    """The thread that runs the user's code: the main thread, unless the shell names a different one."""
+    """The thread of the user's code: the main thread, unless the shell names a different one."""
     return getattr(current_shell(), "cell_thread", 0) or threading.main_thread().ident or 0
 
 
