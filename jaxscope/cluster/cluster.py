@@ -141,7 +141,7 @@ class Cluster:
     ) -> ClusterRun:
         """Run a cell on every engine at once, and join the reports of `%%jaxjit` or `%%jaxprof`.
 
-        A cell with a report must bind its report to `engine_cell.RESULT`; `head` replaces its first line
+        Such a cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line
         there. An error of the cell is a fact of its process. Raises ClusterError for an engine that
         died.
         """

@@ -30,7 +30,7 @@ def process_key() -> tuple[str, int]:
 def end_with(space: str, process: int, also: Sequence[int] = ()) -> None:
     """End this process as soon as that one has ended, also while a collective hangs.
 
-    `also` are processes to end then, which nobody else ends. Nothing happens where they are in a
+    `also` are further processes to end then. Nothing happens where they are in a
     different space, or the system has no `pidfd_open`.
     """
     if not space or process_key()[0] != space or not hasattr(os, "pidfd_open"):
