@@ -52,7 +52,8 @@ def measure() -> dict[str, Any]:
         },
         "long compilation": ratio(slow["long"], slow["long_compile"], SHARE, "XLA"),
         "operations per compilation": bounded(max(one["operations"] for one in found), OPERATIONS),
-        "keys left": bounded(max(one["keys"] for one in found), 0),
+        # The schedule of the last compilation, where the first to end wrote it after the last.
+        "keys left": bounded(max(one["keys"] for one in found), 1),
         "64 simulated processes": many_exchanges(64),
         f"{_MANY} simulated processes": many_reports(),
     }
