@@ -5,17 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from jaxscope.analysis.cluster.runs import leads, ranges, said
 from jaxscope.capture.cluster import lifetime, process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
-from jaxscope.cluster import engine_cell
+from jaxscope.cluster import engine_cell, mesh_bench
+from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import Record, from_json
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
-from jaxscope.results.cluster_run import ClusterBench, ClusterRun
+from jaxscope.results.cluster_run import ClusterBench, ClusterMeshBench, ClusterRun
 from jaxscope.results.cluster_waits import ClusterWaits
 from jaxscope.results.report import Report
 from jaxscope.words import listed
@@ -25,41 +26,6 @@ _MOST_REPORTS = 8
 
 
 def _silent(text: str) -> None: ...
-
-
-class EngineSet(Protocol):
-    """The processes behind a cluster, one per engine, in a fixed order."""
-
-    def __len__(self) -> int: ...
-
-    def call(self, function: Any, arguments: Sequence[tuple[Any, ...]], wait_s: float) -> list[Any]:
-        """Results of one call per engine; None for those that did not answer in time.
-
-        Raises ClusterError for an engine that died, and what the call raised.
-        """
-        ...
-
-    def run(
-        self, function: Any, arguments: Mapping[int, tuple[Any, ...]], say: Callable[[str], None]
-    ) -> dict[int, Any]:
-        """Results of a call on these engines, however long it takes.
-
-        `say` gets what they report meanwhile. An interrupt is passed on to the engines. Raises as
-        `call`.
-        """
-        ...
-
-    def check(self) -> None:
-        """Raises ClusterError where an engine died, or is lost in a cell that was interrupted."""
-        ...
-
-    def restart(self) -> None:
-        """Restart every engine; their names are lost."""
-        ...
-
-    def activate(self) -> None:
-        """Make `%%px` run on all of them, where the launcher has that magic."""
-        ...
 
 
 class Cluster:
@@ -190,6 +156,22 @@ class Cluster:
             {engine: error for engine, (_, _, error) in sorted(found.items()) if error},
             dict(enumerate(self._all(process.host))),
         )
+
+    def bench_mesh(
+        self,
+        code: Mapping[str, str],
+        setup: str = "",
+        *,
+        time_limit: float | None = None,
+        say: Callable[[str], None] = _silent,
+    ) -> ClusterMeshBench:
+        """Time the code of each label over the devices of all processes, after the set-up.
+
+        Every process makes the same calls. Raises ClusterError where the code failed on any, and
+        for an engine that died.
+        """
+        self._refuse_lacking()
+        return mesh_bench.mesh_bench(self._engines, setup, code, time_limit, say)
 
     def profile(self, text: str, say: Callable[[str], None] = _silent) -> ClusterWaits:
         """Run a cell once on every engine under the profiler, and join its collectives.

@@ -55,7 +55,7 @@ def _release(asked: Mapping[int, Any]) -> None:
 
 
 class DaskEngines:
-    """`cluster.EngineSet` on a `distributed.Client`."""
+    """`EngineSet` on a `distributed.Client`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

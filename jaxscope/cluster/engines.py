@@ -72,7 +72,7 @@ def _relay(asked: Mapping[int, Any], shown: dict[int, int], say: Callable[[str],
 
 
 class IpyparallelEngines:
-    """`cluster.EngineSet` on an `ipyparallel.Client`."""
+    """`EngineSet` on an `ipyparallel.Client`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

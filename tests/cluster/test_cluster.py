@@ -240,6 +240,33 @@ def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
     assert "`x` spans processes" in refused.message
 
 
+def test_a_benchmark_over_one_mesh_is_ranked_only_where_results_agree(
+    notebook: Notebook, ready: str
+) -> None:
+    head = "%%jaxbench --engines all --global --time-limit 0.2 -o mesh"
+    ran = notebook.must(
+        f"{head}\n# setup\nk = 2.0\n# jax: sum\n(x * k).sum()\n# jax: twice\nx.sum() + x.sum()"
+    )
+    found = notebook.names["mesh"]
+    assert "Benchmark · 2 processes · over one mesh" in ran.text
+    assert "to the fastest" in ran.text
+    assert found.unranked == ""
+    assert {row.label: {len(one.samples) for one in row.calls} for row in found.rows}.keys() == {
+        "jax: sum",
+        "jax: twice",
+    }
+    assert all(len({len(one.samples) for one in row.calls}) == 1 for row in found.rows)
+    ran = notebook.must(f"{head}\n# jax: sum\nx.sum()\n# jax: max\nx.max()")
+    assert "not ranked" in ran.text
+    assert "The results of jax: sum and jax: max differ by" in " ".join(ran.text.split())
+    refused = notebook.run(f"{head}\n# numpy\nx.sum()")
+    assert "--global times sections of JAX" in refused.message
+    refused = notebook.run(f"{head}\n# jax\n1 / (1 - p) + np.ones(3).sum()")
+    assert "The cell failed on process 1: ZeroDivisionError" in refused.message
+    refused = notebook.run("%%jaxbench --engines all --global --vs numpy\nx.sum()")
+    assert "--time-limit, not --vs" in refused.message
+
+
 def test_an_interrupt_of_python_or_of_a_compilation_leaves_the_engines_usable(
     notebook: Notebook, ready: str
 ) -> None:
@@ -298,6 +325,7 @@ def test_an_address_without_a_scheduler_is_one_sentence(monkeypatch: pytest.Monk
 
 
 def test_attach_takes_a_client_only() -> None:
+    pytest.importorskip("ipyparallel")
     with pytest.raises(ClusterError, match=r"takes an ipyparallel\.Client, a distributed.* not 3"):
         attach(3)
 
