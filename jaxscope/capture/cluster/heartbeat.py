@@ -19,6 +19,9 @@ from jaxscope.version import HOME
 COMPILING = "compiling"
 PYTHON = "running Python"
 WAITING = "waiting in JAX"
+_BUILDING = ("/compiler.py", "/mlir.py", "/partial_eval.py")
+"""Files of JAX that trace, lower and compile, on jax 0.8.1 to 0.12.0.1. With other names, an
+interrupt there poisons the cluster too."""
 STALL_S = 3.0
 """A banner is shown after this time without progress."""
 _IDLE_CPU_S = 1e-3
@@ -114,7 +117,7 @@ def doing_in(frame: types.FrameType) -> str:
     file = frame.f_code.co_filename
     with suppress(Exception):  # jax is not imported yet
         if file.startswith(_jax.jax_directory()):
-            return COMPILING if file.endswith("compiler.py") else WAITING
+            return COMPILING if file.endswith(_BUILDING) else WAITING
     return "waiting for the other processes" if file.startswith(HOME) else PYTHON
 
 
