@@ -102,12 +102,17 @@ def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
 
     def wait() -> None:
         end = time.monotonic() + 30
-        while not when() and time.monotonic() < end:
+        while not ended.is_set() and not when() and time.monotonic() < end:
             time.sleep(0.05)
-        _thread.interrupt_main()
+        if not ended.is_set():
+            _thread.interrupt_main()
 
+    ended = threading.Event()
     threading.Thread(target=wait, daemon=True).start()
-    return notebook.run(f"%%jaxcluster run\n{code}")
+    try:
+        return notebook.run(f"%%jaxcluster run\n{code}")
+    finally:
+        ended.set()
 
 
 def test_the_preflight_table_has_versions_and_devices(ready: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import traceback
 import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -106,18 +107,21 @@ def activity() -> tuple[str, CodePlace]:
     place = place_of(frame)
     if not place.where:
         return "idle", place
-    doing = doing_in(frame)
+    doing = doing_in([found for found, _ in traceback.walk_stack(frame)])
     if doing == PYTHON and "block_until_ready" in place.text:  # the method has no frame of its own
         doing = WAITING
     return doing, place
 
 
-def doing_in(frame: types.FrameType) -> str:
-    """The activity of a thread whose innermost frame this is."""
-    file = frame.f_code.co_filename
+def doing_in(stack: Sequence[types.FrameType]) -> str:
+    """The activity of a thread with these frames, the innermost first."""
+    files = [frame.f_code.co_filename for frame in stack]
+    file = files[0]
     with suppress(Exception):  # jax is not imported yet
-        if file.startswith(_jax.jax_directory()):
-            return COMPILING if file.endswith(_BUILDING) else WAITING
+        home = _jax.jax_directory()
+        if file.startswith(home):
+            building = any(f.startswith(home) and f.endswith(_BUILDING) for f in files)
+            return COMPILING if building else WAITING
     return "waiting for the other processes" if file.startswith(HOME) else PYTHON
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from jaxscope.capture import _jax
 from jaxscope.capture._jax import distributed
 from jaxscope.capture.cluster.gloo import GlooSilence
-from jaxscope.capture.cluster.heartbeat import COMPILING, WAITING, activity, doing_in
+from jaxscope.capture.cluster.heartbeat import WAITING, activity, doing_in
 from jaxscope.capture.cluster.watch import GUARD_S, ClusterWatch
 from jaxscope.capture.source.cell_names import current_shell
 from jaxscope.model.cluster import ProcessSetup
@@ -152,10 +152,8 @@ def _after_cell(result: Any) -> None:
     if not _watch or not isinstance(result.error_in_exec, KeyboardInterrupt):
         return
     frames = [frame for frame, _ in traceback.walk_tb(result.error_in_exec.__traceback__)]
-    doing = doing_in(frames[-1]) if frames else ""
-    compiling = any(doing_in(frame) == COMPILING for frame in frames)
     waiting = (state.doing == WAITING for state in _watch[0].heartbeat.states())
-    if (doing == WAITING and not compiling) or any(waiting):
+    if (frames and doing_in(frames[::-1]) == WAITING) or any(waiting):
         _watch[0].poison()
 
 
