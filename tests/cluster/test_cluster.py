@@ -4,7 +4,6 @@ them.
 One cluster of each for all tests of the file; each process ends itself after `LIFE_S`.
 """
 
-import _thread
 import contextlib
 import os
 import re
@@ -105,7 +104,7 @@ def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
         while not ended.is_set() and not when() and time.monotonic() < end:
             time.sleep(0.05)
         if not ended.is_set():
-            _thread.interrupt_main()
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     ended = threading.Event()
     threading.Thread(target=wait, daemon=True).start()
