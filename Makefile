@@ -43,7 +43,7 @@ front-end: .venv/stamp
 	@$(PY) tools/front_end.py build
 
 .venv/stamp: pyproject.toml tools/environment tools/pytorch
-	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench,xprof,asm,cluster]' --group test --group check
+	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench,xprof,asm,cluster,dask]' --group test --group check
 	@tools/pytorch .venv
 
 .venv-oldest/stamp: pyproject.toml tools/environment

@@ -37,6 +37,7 @@ BUDGETS = (
     "saved_output",
     "session_memory",
     "many_compiles",
+    "cluster_overhead",
 )
 """Costs: times as ratios to a yardstick of the same run, bytes and counts."""
 ACCURACY = (

@@ -5,17 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from jaxscope.analysis.cluster.runs import leads, ranges, said
-from jaxscope.capture.cluster import process
+from jaxscope.capture.cluster import lifetime, process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
-from jaxscope.cluster import engine_cell
+from jaxscope.cluster import engine_cell, mesh_bench
+from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import Record, from_json
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
-from jaxscope.results.cluster_run import ClusterBench, ClusterRun
+from jaxscope.results.cluster_run import ClusterBench, ClusterMeshBench, ClusterRun
 from jaxscope.results.cluster_waits import ClusterWaits
 from jaxscope.results.report import Report
 from jaxscope.words import listed
@@ -25,37 +26,6 @@ _MOST_REPORTS = 8
 
 
 def _silent(text: str) -> None: ...
-
-
-class EngineSet(Protocol):
-    """The processes behind a cluster, one per engine, in a fixed order."""
-
-    def __len__(self) -> int: ...
-
-    def call(self, function: Any, arguments: Sequence[tuple[Any, ...]], wait_s: float) -> list[Any]:
-        """Results of one call per engine; None for those that did not answer in time.
-
-        Raises ClusterError for an engine that died, and what the call raised.
-        """
-        ...
-
-    def run(
-        self, function: Any, arguments: Mapping[int, tuple[Any, ...]], say: Callable[[str], None]
-    ) -> dict[int, Any]:
-        """Results of a call on these engines, however long it takes.
-
-        `say` gets what they report meanwhile. An interrupt is passed on to the engines. Raises as
-        `call`.
-        """
-        ...
-
-    def restart(self) -> None:
-        """Restart every engine; their names are lost."""
-        ...
-
-    def activate(self) -> None:
-        """Make `%%px` run on all of them."""
-        ...
 
 
 class Cluster:
@@ -135,11 +105,11 @@ class Cluster:
     def run_cell(
         self, text: str, say: Callable[[str], None] = _silent, head: str = ""
     ) -> ClusterRun:
-        """Run a cell with `%%jaxjit` or `%%jaxprof` on every engine at once, and join the reports.
+        """Run a cell on every engine at once, and join the reports of `%%jaxjit` or `%%jaxprof`.
 
-        The cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line there.
-        An error of the cell is a fact of
-        its process. Raises ClusterError for an engine that died.
+        Such a cell must bind its report to `engine_cell.RESULT`; `head` replaces its first line
+        there. An error of the cell is a fact of its process. Raises ClusterError for an engine that
+        died.
         """
         self._refuse_lacking()
         given = {engine: (engine, text) for engine in range(len(self._engines))}
@@ -171,7 +141,7 @@ class Cluster:
                 f"`{shared[0]}.addressable_data(0)`."
             )
         hosts: dict[str, list[int]] = {}
-        for engine, host in enumerate(self._all(engine_cell.host_key)):
+        for engine, host in enumerate(self._all(lifetime.host_key)):
             hosts.setdefault(host, []).append(engine)
         found: dict[int, Any] = {}
         while any(hosts.values()):
@@ -186,6 +156,22 @@ class Cluster:
             {engine: error for engine, (_, _, error) in sorted(found.items()) if error},
             dict(enumerate(self._all(process.host))),
         )
+
+    def bench_mesh(
+        self,
+        code: Mapping[str, str],
+        setup: str = "",
+        *,
+        time_limit: float | None = None,
+        say: Callable[[str], None] = _silent,
+    ) -> ClusterMeshBench:
+        """Time the code of each label over the devices of all processes, after the set-up.
+
+        Every process makes the same calls. Raises ClusterError where the code failed on any, and
+        for an engine that died.
+        """
+        self._refuse_lacking()
+        return mesh_bench.mesh_bench(self._engines, setup, code, time_limit, say)
 
     def profile(self, text: str, say: Callable[[str], None] = _silent) -> ClusterWaits:
         """Run a cell once on every engine under the profiler, and join its collectives.
@@ -211,10 +197,11 @@ class Cluster:
         self.activate()
 
     def activate(self) -> None:
-        """Make `%%px` run on all engines, and wait for them."""
+        """Make ipyparallel's `%%px` run on all engines, and wait for them."""
         self._engines.activate()
 
     def _lacking(self) -> list[int]:
+        self._engines.check()
         probe = "all(__import__('importlib.util').util.find_spec(n) for n in ('jaxscope', 'jax'))"
         found = self._engines.call(eval, [(probe,)] * len(self._engines), 30)
         return [i for i, has in enumerate(found) if has is False]
@@ -232,6 +219,7 @@ class Cluster:
             raise ClusterError(process.POISONED)
 
     def _all(self, function: Any, *arguments: Any) -> list[Any]:
+        self._engines.check()
         found = self._engines.call(function, [arguments] * len(self._engines), 30)
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:
@@ -261,6 +249,12 @@ def _headed(record: Record, text: str, head: str) -> Record:
 def _check(guard: str) -> None:
     if guard not in GUARDS:
         raise ClusterError(f"The guard is {listed(GUARDS, last='or')}, not {guard!r}.")
+
+
+def died(engines: Sequence[int]) -> str:
+    """The sentence on engines that are gone; without numbers, on one of them."""
+    who = _engines(engines) if engines else "An engine"
+    return f"{who} died: %jaxcluster restart, then %jaxcluster init."
 
 
 def _engines(numbers: Sequence[int]) -> str:

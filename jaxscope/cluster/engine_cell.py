@@ -7,14 +7,13 @@ import io
 import socket
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from jaxscope.analysis.cluster.divergence import program_hash
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.source.cell_names import cell_name, current_shell
 from jaxscope.model import StageKind, to_json
-from jaxscope.model.cluster import ProcessProgram, ProcessRun
+from jaxscope.model.cluster import MeshCalls, ProcessProgram, ProcessRun
 from jaxscope.results.report import Report
 
 RESULT = "_jaxscope_engine_result"
@@ -132,11 +131,29 @@ def _lines(report: Report) -> tuple[tuple[int, float], ...]:
     return tuple(sorted(report.time_by_line().items()))
 
 
-def host_key() -> str:
-    """Equal for engines that share a machine, in containers too."""
-    with contextlib.suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return socket.gethostname()
+def mesh_cell(process: int, text: str, runs: int) -> MeshCalls:
+    """Compile the code, and call it so often: every process makes the same calls."""
+    found, _, error = executed(f"%%jaxjit -n {runs} -q -o {RESULT}\n{text}")
+    if error or not isinstance(found, Report) or not found.programs:
+        return MeshCalls(process, (), error=error or "it has no program to time")
+    call, program = found.programs[0].call, _programs(found)[0]
+    return MeshCalls(
+        process,
+        () if call is None else call.samples,
+        fingerprint=program.fingerprint,
+        compile_s=program.compile_s,
+    )
+
+
+def norms_of(names: tuple[str, ...]) -> tuple[float, ...]:
+    """Euclidean norm of each array below these names; all processes compute it together."""
+    import jax
+
+    shell = current_shell()
+    space: dict[str, Any] = {} if shell is None else shell.user_ns
+    leaves = jax.tree_util.tree_leaves([space.get(name) for name in names])
+    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+    return tuple(float(jax.numpy.sqrt((abs(array) ** 2).sum())) for array in arrays)
 
 
 def shared_names(names: tuple[str, ...]) -> list[str]:

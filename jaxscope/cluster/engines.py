@@ -1,4 +1,4 @@
-"""ipyparallel's engines as the processes of a cluster."""
+"""`attach`, and ipyparallel's engines as the processes of a cluster."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from jaxscope.capture.cluster import lifetime
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.source.cell_names import current_shell
-from jaxscope.cluster.cluster import Cluster
+from jaxscope.cluster.cluster import Cluster, died
 
 _NEEDED = (
     "A cluster of engines needs ipyparallel, which is not installed: "
@@ -27,10 +28,16 @@ _REPLY_S = 5.0
 
 
 def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
-    """The cluster behind an `ipyparallel.Client`, or the running one of a profile.
+    """The cluster behind a `distributed.Client` or the address of its scheduler, an
+    `ipyparallel.Client`, or the running cluster of a profile of ipyparallel.
 
     Never starts a cluster. Raises ClusterError where none is running.
     """
+    of_dask = type(client).__module__.partition(".")[0] == "distributed"
+    if of_dask or isinstance(client, str):
+        from jaxscope.cluster.dask_engines import DaskEngines, dask_client
+
+        return Cluster(DaskEngines(client if of_dask else dask_client(client)))
     try:
         import ipyparallel
     except ImportError:
@@ -44,7 +51,10 @@ def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
         except (OSError, TimeoutError, ipyparallel.error.TimeoutError):
             raise ClusterError(_NONE.format(of=of)) from None
     if not isinstance(client, ipyparallel.Client):
-        raise ClusterError(f"attach takes an ipyparallel.Client, not a {type(client).__name__}.")
+        raise ClusterError(
+            "attach takes an ipyparallel.Client, a distributed.Client or the address of a Dask "
+            f"scheduler, not {client!r}."
+        )
     if not client.ids:
         raise ClusterError("The cluster has no engines: `ipcluster engines -n 2` starts two.")
     return Cluster(IpyparallelEngines(client))
@@ -62,7 +72,7 @@ def _relay(asked: Mapping[int, Any], shown: dict[int, int], say: Callable[[str],
 
 
 class IpyparallelEngines:
-    """`cluster.EngineSet` on an `ipyparallel.Client`."""
+    """`EngineSet` on an `ipyparallel.Client`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -123,20 +133,38 @@ class IpyparallelEngines:
                 raise ClusterError(str(error.evalue)) from None
             raise
 
+    def check(self) -> None:
+        self._refuse_dead()
+
     def _refuse_dead(self) -> None:
         if set(self._ids) - set(self._client.ids):
             raise ClusterError(self._dead())
 
     def _dead(self) -> str:
-        gone = sorted(set(self._ids) - set(self._client.ids)) or ["one"]
-        names = ", ".join(map(str, gone))
-        return f"Engine {names} died: %jaxcluster restart, then %jaxcluster init."
+        alive = set(self._client.ids)
+        return died([engine for engine, one in enumerate(self._ids) if one not in alive])
 
     def activate(self) -> None:
+        self._end_with_notebook()
         if current_shell() is not None:
             view = self._client[self._ids]
             view.block = True
             view.activate()
+
+    def _end_with_notebook(self) -> None:
+        """End a cluster that was started here with this process, whatever ends it.
+
+        ipyparallel stops it in an exit handler; a kernel that failed leaves the engines.
+        """
+        cluster = getattr(self._client, "cluster", None)
+        if cluster is None or not cluster.shutdown_atexit:
+            return
+        controller = getattr(cluster.controller, "pid", None)
+        key = lifetime.process_key()
+        with suppress(Exception):  # an engine without jaxscope, which `init` reports
+            self._client[self._ids].apply_async(
+                lifetime.end_with, *key, () if controller is None else (controller,)
+            )
 
     def restart(self) -> None:
         cluster = getattr(self._client, "cluster", None)

@@ -15,7 +15,7 @@ from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 from jaxscope.magics import display
 from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.on_engines import run_on_engines
+from jaxscope.magics.on_engines import run_on_engines, run_over_mesh
 from jaxscope.magics.options import bench
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.progress import ProgressBar
@@ -128,6 +128,9 @@ class Benchmarking(Family):
         if cell is not None and not cell.strip():
             raise usage_error("The %%jaxbench cell has no code to time.")
         require_jax("jaxbench")
+        if given.mesh:
+            run_over_mesh(self, line, cell, given)
+            return
         if given.engines:
             run_on_engines(self, "jaxbench", line, given.rest, cell, given)
             return

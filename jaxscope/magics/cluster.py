@@ -1,35 +1,40 @@
-"""`%jaxcluster`: one JAX program on the engines of ipyparallel."""
+"""`%jaxcluster`: one JAX program on the engines of ipyparallel or Dask."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.on_engines import failed, say
+from jaxscope.magics.on_engines import failed, print_output, say
 from jaxscope.magics.options import transforms
 from jaxscope.magics.options.parser import (
     Parser,
-    completer,
+    action_completer,
     documented,
     number,
     require_jax,
     usage_error,
 )
 
-_ACTIONS = ("attach", "init", "status", "guard", "profile", "load", "restart")
+if TYPE_CHECKING:
+    from jaxscope.cluster import Cluster
+
+_ACTIONS = ("attach", "init", "status", "guard", "run", "profile", "load", "restart")
+_CELLS = ("run", "profile")
+"""Those that take a cell, or a call."""
 _GUARDS = ("off", "warn", "on")
 _PARSER = Parser(
     "jaxcluster",
     "Run one JAX program on many processes: connect them, and compare what they compile.",
     (
-        "%jaxcluster attach [CLIENT] [--profile NAME]",
+        "%jaxcluster attach [CLIENT | ADDRESS] [--profile NAME]",
         "%jaxcluster init [--devices-per-process N] [--guard off|warn|on]",
         "%jaxcluster guard off|warn|on [--wait SECONDS]",
-        "%%jaxcluster profile",
-        "%jaxcluster profile step(x)",
+        "%%jaxcluster run|profile",
+        "%jaxcluster run|profile step(x)",
         "%jaxcluster load FOLDER",
         "%jaxcluster status",
         "%jaxcluster restart",
@@ -39,7 +44,7 @@ _PARSER.add_argument("action", choices=_ACTIONS, help="The action to take.")
 _PARSER.add_argument(
     "value",
     nargs="?",
-    help="attach: a Client; guard: off, warn, on; load: a folder.",
+    help="attach: a Client, or Dask's address; guard: off, warn, on; load: a folder.",
 )
 _PARSER.add_argument("--profile", metavar="NAME", help="With attach: ipyparallel's profile.")
 _PARSER.add_argument(
@@ -60,10 +65,16 @@ _PARSER.add_argument(
 _PARSER.add_display("result", views=("auto", "html", "text"))
 _EXAMPLES = """
     %jaxcluster attach rc          the engines of an ipyparallel.Client
-    %jaxcluster attach             those of the running default cluster
+    %jaxcluster attach             those of ipyparallel's running default cluster
+    %jaxcluster attach client      the workers of a distributed.Client of Dask
+    %jaxcluster attach tcp://10.0.0.5:8786
     %jaxcluster init               jax.distributed.initialize on each; the pre-flight table
     %jaxcluster init --devices-per-process 2
     %jaxcluster guard on           a divergence raises on every process before anything runs
+    %%jaxcluster run               run the cell on every engine
+    import jax
+    print(jax.process_index())
+
     %%jaxcluster profile           run the cell on every engine: who made the others wait, and why
     for batch in batches:
         state = step(state, batch)
@@ -79,14 +90,7 @@ class Clusters(Family):
     """The cluster of this notebook."""
 
     def completers(self) -> dict[str, Completer]:
-        flags = completer(_PARSER, dict[str, Any])
-
-        def complete(shell: Any, event: Any) -> list[str]:
-            words = event.line[: len(event.line) - len(event.symbol)].split()
-            if len(words) < 2:
-                return list(_ACTIONS)
-            return list(_GUARDS) if words[-1] == "guard" else flags(shell, event)
-
+        complete = action_completer(_PARSER, {**dict.fromkeys(_ACTIONS, ()), "guard": _GUARDS})
         return {"%jaxcluster": complete, "%%jaxcluster": complete}
 
     @no_var_expand
@@ -94,18 +98,21 @@ class Clusters(Family):
     @documented(_PARSER, _EXAMPLES)
     def jaxcluster(self, line: str, cell: str | None = None) -> None:
         __tracebackhide__ = True
-        code = cell
-        if line.split()[:1] == ["profile"]:
-            tokens, rest = transforms.split(line.strip().removeprefix("profile"), _PARSER)
+        code, line = cell, line.strip()
+        action = line.partition(" ")[0]
+        if action in _CELLS:
+            tokens, rest = transforms.split(line.removeprefix(action), _PARSER)
             if (cell is None) != bool(rest):
                 raise usage_error(
-                    "%jaxcluster profile takes a call, such as %jaxcluster profile step(x). "
-                    "%%jaxcluster profile takes the cell."
+                    f"%jaxcluster {action} takes a call, such as %jaxcluster {action} step(x). "
+                    f"%%jaxcluster {action} takes the cell."
                 )
             code = f"# %jaxcluster {line}\n{rest if cell is None else cell}"
-            line = " ".join(["profile", *tokens])
+            line = " ".join([action, *tokens])
         elif cell is not None:
-            raise usage_error("Of %%jaxcluster, only `%%jaxcluster profile` takes a cell.")
+            raise usage_error(
+                "Of %%jaxcluster, only `%%jaxcluster run` and `%%jaxcluster profile` take a cell."
+            )
         if not line.split():
             raise usage_error(f"%jaxcluster takes {', '.join(_ACTIONS)}. {_PARSER.page()}")
         given = _PARSER.parse_args(line.split())
@@ -147,6 +154,8 @@ class Clusters(Family):
             cluster.guard(mode, **({} if given.wait is None else {"wait_s": given.wait}))
             display.say(f"The guard is {mode}.")
             return None
+        if given.action == "run":
+            return self._run(cluster, code or "")
         if given.action == "profile":
             return cluster.profile(code or "", say)
         if given.action == "restart":
@@ -155,12 +164,19 @@ class Clusters(Family):
             return None
         return cluster.status()
 
+    def _run(self, cluster: Cluster, code: str) -> None:
+        __tracebackhide__ = True
+        runs = cluster.run_cell(code, say).runs
+        print_output(runs)
+        if errors := {run.process: run.error for run in runs if run.error}:
+            raise usage_error(failed(errors))
+
     def _attach(self, given: Any) -> None:
         client = None
         if given.value is not None:
-            if given.value not in self._shell.user_ns:
+            if ":" not in given.value and given.value not in self._shell.user_ns:
                 raise usage_error(f"There is no variable `{given.value}`.")
-            client = self._shell.user_ns[given.value]
+            client = self._shell.user_ns.get(given.value, given.value)
         from jaxscope.cluster.engines import attach
 
         cluster = attach(client, profile=given.profile)

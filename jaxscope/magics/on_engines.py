@@ -22,6 +22,9 @@ _HERE = re.compile(
     r"(?:^|(?<=\s))(?:(?:--engines|-o|--report|--view)(?:\s+|=)\S+|-q|--quiet)(?=\s|$)"
 )
 """Options that apply to the notebook, not to the engines."""
+_OF_MESH = {
+    *("--engines", "--global", "--time-limit", "-o", "--report", "-q", "--quiet", "--view"),
+}
 
 
 def run_on_engines(
@@ -47,12 +50,45 @@ def run_on_engines(
         else:
             found = cluster.run_cell(text, say, f"%%{magic} {line}".rstrip())
             errors = {run.process: run.error for run in found.runs if run.error}
-            _print(found.runs)
+            print_output(found.runs)
     except ClusterError as error:
         raise usage_error(str(error)) from None
     _show(family, found, given)
     if errors:
         raise usage_error(failed(errors))
+
+
+def run_over_mesh(family: Family, line: str, cell: str | None, given: Any) -> None:
+    """Time the `# jax` sections of a benchmark on all engines at once, and show one table."""
+    __tracebackhide__ = True
+    from jaxscope.bench.cell.sections import SETUP, SHARED, CellError, sections
+    from jaxscope.bench.frameworks import registry
+    from jaxscope.capture.cluster.process import ClusterError
+
+    options = {word.partition("=")[0] for word in line.split() if word.startswith("-")}
+    strange = sorted(options - _OF_MESH)
+    if cell is None or not given.engines or given.request.inputs or strange:
+        what = f", not {strange[0]}" if strange else ""
+        raise usage_error(
+            "%%jaxbench --engines all --global takes a cell, arrays of the engines, and "
+            f"--time-limit{what}."
+        )
+    code: dict[str, str] = {}
+    setup = ""
+    try:
+        for part in sections(cell, registry.names()):
+            text = part.text.lstrip("\n")
+            if part.name == SETUP:
+                setup = text
+            elif part.name in (SHARED, "jax"):
+                code[f"jax: {part.label}" if part.label else "jax"] = text
+            else:
+                raise usage_error(f"--global times sections of JAX, and # {part.name} is not one.")
+        limit = given.request.time_limit
+        found = family.scope.attached().bench_mesh(code, setup, time_limit=limit, say=say)
+    except (CellError, ClusterError) as error:
+        raise usage_error(str(error)) from None
+    _show(family, found, given)
 
 
 def _show(family: Family, found: Result, given: Any) -> None:
@@ -75,7 +111,7 @@ def say(text: str) -> None:
     sys.stderr.write(visible(text) if "\x1b" in text else text)
 
 
-def _print(runs: Any) -> None:
+def print_output(runs: Any) -> None:
     """Print the output of the cell, an equal text once."""
     for text, processes in said((run.process, run.printed) for run in runs).items():
         head = "" if len(processes) == len(runs) else f"[{ranges(processes)}] "

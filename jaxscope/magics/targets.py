@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from IPython.core.magic import line_magic, magics_class, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
-from jaxscope.magics.options.parser import Parser, completer, documented, require_jax, usage_error
+from jaxscope.magics.options.parser import (
+    Parser,
+    action_completer,
+    documented,
+    require_jax,
+    usage_error,
+)
 from jaxscope.magics.progress import Status
 
 _ACTIONS = ("install", "remove")
@@ -34,15 +38,7 @@ class Targets(Family):
     """The compilers of other devices."""
 
     def completers(self) -> dict[str, Completer]:
-        flags = completer(_PARSER, dict[str, Any])
-
-        def complete(shell: Any, event: Any) -> list[str]:
-            words = event.line[: len(event.line) - len(event.symbol)].split()
-            if len(words) < 2:
-                return list(_ACTIONS)
-            return list(_COMPILERS) if words[-1] in _ACTIONS else flags(shell, event)
-
-        return {"%jaxtargets": complete}
+        return {"%jaxtargets": action_completer(_PARSER, dict.fromkeys(_ACTIONS, _COMPILERS))}
 
     @no_var_expand
     @line_magic

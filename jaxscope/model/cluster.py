@@ -155,6 +155,22 @@ class ProcessRun:
     """The exception that ended it, with its line; empty when it finished."""
 
 
+@dataclass(frozen=True, slots=True)
+class MeshCalls:
+    """Calls of a program that spans processes, as one of them timed it."""
+
+    process: int
+    samples: tuple[float, ...]
+    """Seconds of each call; all processes make the same calls."""
+    _: KW_ONLY
+    fingerprint: str = ""
+    """As that of `ProcessProgram`."""
+    compile_s: float | None = None
+    """None when it was compiled before."""
+    error: str = ""
+    """The exception that ended it; empty when it finished."""
+
+
 class CollectiveRun(NamedTuple):
     """One execution of a collective on one device; times are of the clock of its process, in ns."""
 

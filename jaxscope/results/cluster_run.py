@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
+from jaxscope.analysis.cluster.mesh import MeshRow, mesh_unranked
 from jaxscope.analysis.cluster.runs import ProcessSpread, ProgramGroup, line_spreads, program_groups
 from jaxscope.model.cluster import ProcessRun
 from jaxscope.model.comparison import ComparisonRecord
@@ -107,6 +108,37 @@ class ClusterBench(Result):
 
         records = {process: found.record for process, found in self.comparisons.items()}
         return bench_document(records, self.errors, self.hosts)
+
+    def summary(self) -> str:
+        """The result in one line."""
+        return self._document().first_line
+
+    def static_html(self) -> Html:
+        from jaxscope.view.base.static import static_html
+
+        return static_html(lambda room: self._document())
+
+
+class ClusterMeshBench(Result):
+    """Implementations timed over one mesh; ranked only where programs and results agree."""
+
+    noun = "benchmark of the mesh"
+
+    def __init__(self, rows: Sequence[MeshRow], norms: Mapping[str, tuple[float, ...]]) -> None:
+        self.rows = tuple(rows)
+        """One row per implementation, with the calls of every process."""
+        self.norms = dict(norms)
+        """Euclidean norms of the results, by label."""
+
+    @property
+    def unranked(self) -> str:
+        """The reason not to rank the implementations; empty where they agree."""
+        return mesh_unranked(self.rows, self.norms)
+
+    def _document(self) -> Document:
+        from jaxscope.view.cluster.bench import mesh_document
+
+        return mesh_document(self.rows, self.unranked)
 
     def summary(self) -> str:
         """The result in one line."""

@@ -12,7 +12,7 @@ from jaxscope.analysis.cluster.runs import ranges
 from jaxscope.analysis.comparison.stats import quantile
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 
-_TOLERANCE = 1e-5
+NORM_TOLERANCE = 1e-5
 """Relative difference of two norms where the benchmark did not check its results."""
 
 
@@ -77,8 +77,8 @@ def _reason(group: Sequence[BenchPlace]) -> str:
         return "The results could not be compared."
     first = measured[0]
     for place in measured[1:]:
-        apart = _apart(first.row.norms, place.row.norms)
-        if not apart <= max(place.row.error_limit or 0.0, _TOLERANCE):
+        apart = norms_apart(first.row.norms, place.row.norms)
+        if not apart <= max(place.row.error_limit or 0.0, NORM_TOLERANCE):
             return (
                 f"The results of processes {first.process} and {place.process} differ by "
                 f"{words.significant(100 * apart)} %."
@@ -96,7 +96,7 @@ def _odd(places: Sequence[BenchPlace], values: Sequence[str]) -> str:
     return words.listed(texts, 3)
 
 
-def _apart(first: Sequence[float], other: Sequence[float]) -> float:
+def norms_apart(first: Sequence[float], other: Sequence[float]) -> float:
     """The largest relative difference of two norms; infinite for different results."""
     if len(first) != len(other):
         return math.inf

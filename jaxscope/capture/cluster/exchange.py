@@ -87,8 +87,10 @@ class Found:
 class Exchange:
     """The comparison of one compilation on this process."""
 
-    def __init__(self, store: Store, base: str, processes: int) -> None:
+    def __init__(self, store: Store, base: str, processes: int, before: str = "") -> None:
         self._store, self._base, self._processes = store, base, processes
+        self._before = before
+        """The folder of the compilation before: the first to end may write after the last."""
         self._name, self._compares = "", True
         self._flags_differ = False
 
@@ -171,6 +173,8 @@ class Exchange:
         if arrived == self._processes:
             if not (self._flags_differ and guard_s is not None):
                 self._store.remove(self._base)
+                if self._before:
+                    self._store.remove(self._before)
                 return Found(None)
             self._store.add(self._key("run"), _OK)
         elif arrived == 1 and not self._store.add(self._key("schedule"), encoded(mine)):

@@ -1,21 +1,28 @@
-"""A thread that notices when the main thread makes no progress, while it hangs."""
+"""A thread that notices when the user's thread makes no progress, while it hangs."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+import traceback
+import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from jaxscope.analysis.cluster.divergence import stalled
 from jaxscope.capture import _jax
 from jaxscope.capture.cluster.exchange import Store, encoded, process_state
-from jaxscope.capture.cluster.place import place_of
+from jaxscope.capture.cluster.place import place_of, user_thread
 from jaxscope.model.cluster import CodePlace, ProcessState
 from jaxscope.version import HOME
 
+COMPILING = "compiling"
+PYTHON = "running Python"
 WAITING = "waiting in JAX"
+_BUILDING = ("/compiler.py", "/mlir.py", "/partial_eval.py")
+"""Files of JAX that trace, lower and compile, on jax 0.8.1 to 0.12.0.1. With other names, an
+interrupt there poisons the cluster too."""
 STALL_S = 3.0
 """A banner is shown after this time without progress."""
 _IDLE_CPU_S = 1e-3
@@ -26,7 +33,7 @@ _MANY = 64
 
 
 class Heartbeat:
-    """Publishes the activity of the main thread when it changes, and reports a stall once."""
+    """Publishes the activity of the user's thread when it changes, and reports a stall once."""
 
     def __init__(
         self,
@@ -74,7 +81,7 @@ class Heartbeat:
             if self._claimed:
                 self._claimed = False
                 self._store.remove("jaxscope/stalled")
-        waits = doing in (WAITING, "compiling")
+        waits = doing in (WAITING, COMPILING)
         stuck = waits and now - self._since >= self._stall_s
         self.state = ProcessState(self._process, doing, place, stuck)
         if self.state != self._last:
@@ -93,27 +100,32 @@ class Heartbeat:
 
 
 def activity() -> tuple[str, CodePlace]:
-    """The present activity of the main thread, and the user's line."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)  # pyright: ignore[reportPrivateUsage]
+    """The present activity of the user's thread, and the user's line."""
+    frame = sys._current_frames().get(user_thread())  # pyright: ignore[reportPrivateUsage]
     if frame is None:
         return "idle", CodePlace("")
     place = place_of(frame)
     if not place.where:
         return "idle", place
-    doing = "running Python"
-    with suppress(Exception):  # jax is not imported yet
-        file = frame.f_code.co_filename
-        if file.startswith(_jax.jax_directory()):
-            doing = "compiling" if file.endswith("compiler.py") else WAITING
-        elif file.startswith(HOME):
-            doing = "waiting for the other processes"
-        elif "block_until_ready" in place.text:  # the method has no frame of its own
-            doing = WAITING
+    doing = doing_in([found for found, _ in traceback.walk_stack(frame)])
+    if doing == PYTHON and "block_until_ready" in place.text:  # the method has no frame of its own
+        doing = WAITING
     return doing, place
 
 
+def doing_in(stack: Sequence[types.FrameType]) -> str:
+    """The activity of a thread with these frames, the innermost first."""
+    files = [frame.f_code.co_filename for frame in stack]
+    file = files[0]
+    with suppress(Exception):  # jax is not imported yet
+        home = _jax.jax_directory()
+        if file.startswith(home):
+            building = any(f.startswith(home) and f.endswith(_BUILDING) for f in files)
+            return COMPILING if building else WAITING
+    return "waiting for the other processes" if file.startswith(HOME) else PYTHON
+
+
 def _cpu_seconds() -> float:
-    """CPU time of the main thread; 0 where the platform does not tell it."""
+    """CPU time of the user's thread; 0 where the platform does not tell it."""
     clock = getattr(time, "pthread_getcpuclockid", None)
-    main = threading.main_thread().ident
-    return 0.0 if clock is None or main is None else time.clock_gettime(clock(main))
+    return 0.0 if clock is None else time.clock_gettime(clock(user_thread()))

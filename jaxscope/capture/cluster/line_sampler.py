@@ -1,4 +1,4 @@
-"""A thread that notes the line of the main thread while a profile runs."""
+"""A thread that notes the line of the user's thread while a profile runs."""
 
 from __future__ import annotations
 

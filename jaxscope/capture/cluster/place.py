@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import threading
 import types
 
 from jaxscope.capture.source.cell_names import cell_name, current_shell
@@ -18,6 +19,11 @@ def place_of(frame: types.FrameType | None) -> CodePlace:
         text = linecache.getline(found.file, found.line).strip()
         return CodePlace(f"{name}:{found.line}", text[:120])
     return CodePlace("")
+
+
+def user_thread() -> int:
+    """The thread of the user's code: the main thread, unless the shell names a different one."""
+    return getattr(current_shell(), "cell_thread", 0) or threading.main_thread().ident or 0
 
 
 def running_cell() -> CodePlace:

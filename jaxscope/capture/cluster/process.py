@@ -1,6 +1,6 @@
 """One process of a cluster: its setup, joining, and the state of its watch.
 
-These functions run inside the process; ipyparallel carries their results.
+These functions run inside the process; ipyparallel or Dask carries their results.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import os
 import platform
 import socket
 import sys
+import traceback
+from contextlib import suppress
 from importlib import metadata
 from typing import Any
 
 from jaxscope.capture import _jax
 from jaxscope.capture._jax import distributed
-from jaxscope.capture.cluster.heartbeat import WAITING
+from jaxscope.capture.cluster.gloo import GlooSilence
+from jaxscope.capture.cluster.heartbeat import WAITING, activity, doing_in
 from jaxscope.capture.cluster.watch import GUARD_S, ClusterWatch
 from jaxscope.capture.source.cell_names import current_shell
 from jaxscope.model.cluster import ProcessSetup
@@ -26,6 +29,7 @@ HEARTBEAT_S = 30
 _PACKAGES = ("jax", "jaxlib", "jaxscope", "numpy")
 _ENVIRONMENT = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "PYTHONHASHSEED")
 _watch: list[ClusterWatch] = []
+_silence = GlooSilence()
 POISONED = (
     "A collective was interrupted, so later ones may give wrong values or hang: "
     "%jaxcluster restart, then %jaxcluster init."
@@ -58,6 +62,7 @@ def join(
     """Make this process number `process` of the cluster, and watch it."""
     import jax
 
+    _silence.start()
     if devices is not None:
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
@@ -93,8 +98,7 @@ def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
             "This process is not part of a cluster: call jax.distributed.initialize first."
         )
     shell = current_shell()
-    kernel = getattr(shell, "kernel", None)
-    made = ClusterWatch(service, _Printer(kernel, service.process))
+    made = ClusterWatch(service, _Printer(shell, service.process))
     made.mode, made.guard_s = guard, wait_s
     made.start()
     _watch.append(made)
@@ -107,6 +111,7 @@ def unwatch() -> None:
     """Take back what `watch` installed."""
     while _watch:
         _watch.pop().stop()
+    _silence.stop()
     shell = current_shell()
     if shell is not None:
         shell.ast_transformers[:] = [
@@ -117,13 +122,18 @@ def unwatch() -> None:
 
 
 class _Printer:
-    """Prints a line of this process, also from a thread while the main thread hangs."""
+    """Prints a line of this process, also from a thread while the user's thread hangs."""
 
-    def __init__(self, kernel: Any, process: int) -> None:
-        self._kernel, self._process = kernel, process
+    def __init__(self, shell: Any, process: int) -> None:
+        self._kernel = getattr(shell, "kernel", None)
+        self._tell = getattr(shell, "tell", None)
+        self._process = process
 
     def __call__(self, text: str) -> None:
         line = f"jaxscope, process {self._process}: {text}\n"
+        if self._tell is not None:
+            self._tell(line)
+            return
         if self._kernel is None:
             print(line, end="", file=sys.stderr, flush=True)  # noqa: T201
             return
@@ -141,13 +151,19 @@ class _Printer:
 def _after_cell(result: Any) -> None:
     if not _watch or not isinstance(result.error_in_exec, KeyboardInterrupt):
         return
-    step = result.error_in_exec.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    file = "" if step is None else step.tb_frame.f_code.co_filename
+    frames = [frame for frame, _ in traceback.walk_tb(result.error_in_exec.__traceback__)]
     waiting = (state.doing == WAITING for state in _watch[0].heartbeat.states())
-    if file.startswith(_jax.jax_directory()) or any(waiting):
+    if (frames and doing_in(frames[::-1]) == WAITING) or any(waiting):
         _watch[0].poison()
+
+
+def poison_if_waiting() -> bool:
+    """Whether the user's thread waits in JAX; an interrupt then poisons the cluster."""
+    waits = bool(_watch) and activity()[0] == WAITING
+    if waits:
+        with suppress(Exception):  # the coordinator is gone
+            _watch[0].poison()
+    return waits
 
 
 class _Refusal(ast.NodeTransformer):

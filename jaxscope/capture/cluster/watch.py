@@ -144,8 +144,13 @@ class ClusterWatch:
         with self._lock:
             position = self._next.get(scope, 0)
             self._next[scope] = position + 1
-        base = f"jaxscope/{self.epoch}/{scope}/{position}"
-        exchange = Exchange(self._store, base, len(shared.processes))
+        folder = f"jaxscope/{self.epoch}/{scope}"
+        exchange = Exchange(
+            self._store,
+            f"{folder}/{position}",
+            len(shared.processes),
+            f"{folder}/{position - 1}" if position else "",
+        )
         before = self._store.operations
         self.compared += 1
         noticed = exchange.start(program)

@@ -52,6 +52,8 @@ def parser() -> Parser:
     add("--against", metavar="NAME", help="Compare with a stored baseline.")
     add("--plot", **many, choices=PLOTS, help="Also show a plotly figure.")
     add("--engines", choices=("all",), help=ENGINES)
+    text = "With --engines all: run each `# jax` section on all of them at once, over one mesh."
+    add("--global", dest="mesh", action="store_true", help=text)
     made.add_display("Comparison", views=("auto", "html", "text"))
     return made
 

@@ -200,3 +200,18 @@ def completer(
         return [*flags, *_OF_SEGMENT, "|"] if composition else flags
 
     return complete
+
+
+def action_completer(
+    parser: Parser, actions: Mapping[str, Sequence[str]]
+) -> Callable[[Any, Any], list[str]]:
+    """As `completer`, for a magic whose first word is an action; each has its values."""
+    flags = completer(parser, dict[str, Any])
+
+    def complete(shell: Any, event: Any) -> list[str]:
+        words = event.line[: len(event.line) - len(event.symbol)].split()
+        if len(words) < 2:
+            return list(actions)
+        return list(actions.get(words[-1], ())) or flags(shell, event)
+
+    return complete

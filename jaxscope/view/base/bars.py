@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from jaxscope import words
 from jaxscope.view.base.html import NOTHING, Html, join, tag
+
+_BINS = 45
 
 
 def shares(parts: Sequence[tuple[str, float]], text: Callable[[float], str]) -> Html:
@@ -27,6 +29,18 @@ def small_bar(
 ) -> Html:
     """The parts as a bar for a table cell; `whole` is its full length."""
     return _stacked(parts, text, (90, 9), whole, width=90, height=9)
+
+
+def position_strip(positions: Iterable[int], whole: int, label: str) -> Html:
+    """Places among `whole` of them, for a table cell; `label` says which."""
+    bins = sorted({position * _BINS // whole for position in positions})
+    shapes = [tag("rect", class_="p1", x=2 * at, y=0, width=2, height=9) for at in bins]
+    frame = tag("rect", class_="p1", x=0, y=8.5, width=2 * _BINS, height=0.5)
+    named = {"class_": "stack", "role": "img", "aria_label": label}
+    size = {"width": 2 * _BINS, "height": 9}
+    return tag(
+        "svg", tag("title", label), frame, *shapes, viewBox=f"0 0 {2 * _BINS} 9", **named, **size
+    )
 
 
 def _stacked(

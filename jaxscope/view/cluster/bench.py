@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
+from jaxscope.analysis.cluster.mesh import MeshRow
 from jaxscope.analysis.cluster.runs import ranges, said
 from jaxscope.analysis.comparison import names
 from jaxscope.model.comparison import ComparisonRecord, Phases
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.table import Cell, Table
 
+_MESH_HEADS = ("", "median", "p10–p90", "to the fastest", "slowest", "compile")
 _HEADS = ("process", "host", "device", "median", "p10–p90", "to the fastest", "compile", "load")
 
 
@@ -63,3 +65,39 @@ def _row(place: BenchPlace, best: BenchPlace | None, hosts: Mapping[int, str]) -
     load = words.UNKNOWN if place.load is None else f"{place.load:.1f}"
     band = f"{words.seconds(low)} – {words.seconds(high)}"
     return (*head, words.seconds(median), band, ratio, compile_s, load)
+
+
+def mesh_document(rows: Sequence[MeshRow], reason: str) -> Document:
+    """One row per implementation; a call lasts until the last process has its result."""
+    processes = max(len(row.calls) for row in rows)
+    order = list(rows) if reason else sorted(rows, key=lambda row: row.seconds[0])
+    best = None if reason or len(rows) < 2 else order[0]
+    parts = ["Benchmark", words.count(processes, "process", "processes"), "over one mesh"]
+    if reason and len(rows) > 1:
+        parts.append("not ranked")
+    elif best is not None and all(best.seconds[2] < row.seconds[1] for row in order[1:]):
+        parts.append(f"{best.label} is the fastest")
+    table = Table(_MESH_HEADS, tuple(_mesh_row(row, best) for row in order), (1, 2, 3, 5))
+    lead = (f"The implementations are not ranked. {reason}",) if reason and len(rows) > 1 else ()
+    return Document(
+        "cluster",
+        tuple(parts),
+        (),
+        (Chapter("bench", "", lead, (Part(table=table, brief=True),)),),
+        "`.rows` has the calls of every process",
+    )
+
+
+def _mesh_row(row: MeshRow, best: MeshRow | None) -> tuple[str, ...]:
+    if not row.samples:
+        return (row.label, *[words.UNKNOWN] * 5)
+    median, low, high = row.seconds
+    medians, compile_s = row.medians, row.compile_s
+    return (
+        row.label,
+        words.seconds(median),
+        f"{words.seconds(low)} – {words.seconds(high)}",
+        "" if best is None else f"{median / best.seconds[0]:.2f}×",
+        "" if medians is None else f"process {medians.highest}",
+        "" if compile_s is None else words.seconds(compile_s.high),
+    )

@@ -16,12 +16,15 @@ from jaxscope.analysis.cluster.runs import (
 )
 from jaxscope.model import Record
 from jaxscope.model.cluster import ProcessRun
+from jaxscope.view.base.bars import position_strip
 from jaxscope.view.base.document import Chapter, Document, Part
+from jaxscope.view.base.html import NOTHING
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.report.document import document as report_document
 
 _MOST_PROGRAMS = 60
 _MOST_LINES = 100
+_MOST_STRIPS = 12
 
 
 def run_document(
@@ -84,17 +87,27 @@ def _who(group: ProgramGroup, processes: int) -> str:
     return f"{len(group.processes)} of {processes}: {ranges(group.processes)}"
 
 
+def _chip(group: ProgramGroup, processes: int, *, strip: bool) -> Cell:
+    """`2 of 2 same`, or the processes that have it, and where they are among all."""
+    text = _who(group, processes)
+    if group.everywhere:
+        return Cell(text)
+    whole = max(processes, group.processes[-1] + 1)
+    picture = position_strip(group.processes, whole, text) if strip else NOTHING
+    return Cell(text, "flag", picture=picture)
+
+
 def _programs(groups: Sequence[ProgramGroup], processes: int) -> Chapter:
     shown = groups[:_MOST_PROGRAMS]
     rows = tuple(
         (
             group.name,
             group.fingerprint or words.UNKNOWN,
-            Cell(_who(group, processes), "" if group.everywhere else "flag"),
+            _chip(group, processes, strip=number < _MOST_STRIPS),
             *_spread_cells(group.compile_s),
             group.place,
         )
-        for group in shown
+        for number, group in enumerate(shown)
     )
     heads = (
         "program",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from jaxscope import words
 from jaxscope.analysis.cluster.runs import ranges, said
 from jaxscope.analysis.cluster.waits import ClockOffset, Lateness, Waits
+from jaxscope.view.base.bars import small_bar
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.table import Cell, Table
 
@@ -79,8 +80,10 @@ def _device(one: Lateness) -> int:
 
 
 def _row(found: Waits, one: Lateness | None, clock: ClockOffset) -> tuple[str, ...]:
-    waited = words.seconds(found.waited[clock.process])
-    head = (str(clock.process), waited)
+    most = max([*found.waited.values(), *[late.wait_s for late in found.late]])
+    waited = found.waited[clock.process]
+    bar = small_bar((("waited", waited),), words.seconds, most)
+    head = (str(clock.process), Cell(words.seconds(waited), picture=bar))
     offset = words.UNKNOWN
     if clock.seconds is not None:
         sign = "-" if clock.seconds < 0 else "+"
@@ -92,7 +95,13 @@ def _row(found: Waits, one: Lateness | None, clock: ClockOffset) -> tuple[str, .
     place = _where(one) if one.host_s >= one.wait_s / 2 else f"device {_device(one)}"
     return (
         *head,
-        Cell(words.seconds(one.wait_s), "flag" if worth else ""),
+        Cell(
+            words.seconds(one.wait_s),
+            "flag" if worth else "",
+            picture=small_bar(
+                (("host late", one.host_s), ("device late", one.device_s)), words.seconds, most
+            ),
+        ),
         words.seconds(one.host_s),
         words.seconds(one.device_s),
         place,

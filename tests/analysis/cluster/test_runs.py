@@ -74,5 +74,6 @@ def test_one_deviant_among_a_thousand_is_found_and_the_page_stays_small() -> Non
     assert result.programs[0].processes == (617,)
     assert "`f10` differs: 1 of 1000: process 617" in text
     assert all(found.highest == 617 for found in result.lines.values())
+    assert 'aria-label="1 of 1000: process 617"' in page  # the strip
     assert len(page.encode()) < 50_000
     assert peak < 100e6

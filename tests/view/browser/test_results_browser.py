@@ -9,12 +9,13 @@ import pytest
 
 from jaxscope.magics import first_steps
 from jaxscope.model import from_json
-from jaxscope.model.cluster import ProcessSetup
+from jaxscope.model.cluster import ProcessProgram, ProcessRun, ProcessSetup
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.compile_log import Log
 from jaxscope.model.variants import TrialVerdict, VariantTrial
 from jaxscope.results.base import Result
 from jaxscope.results.cluster import ClusterStatus, Preflight
+from jaxscope.results.cluster_run import ClusterRun
 from jaxscope.results.comparison import Comparison
 from jaxscope.results.compile_log import CompileLog
 from jaxscope.results.report import Report
@@ -67,6 +68,12 @@ STATE = {
 }
 
 
+RUNS = [
+    ProcessRun(i, "host", (ProcessProgram("step", fingerprint="b" if i == 3 else "a"),))
+    for i in range(8)
+]
+
+
 def difference() -> Result:
     return compare_reports(Report(load()), Report(with_program(load(), timings=())))
 
@@ -77,6 +84,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "trials": trials,
     "pre-flight": preflight,
     "cluster": lambda: ClusterStatus([STATE], [1]),
+    "processes": lambda: ClusterRun(RUNS),
     "diff": difference,
 }
 UNNAMED = """root => [...root.querySelectorAll("button, select, input, a, summary, [role=img]")]
