@@ -12,14 +12,18 @@ import pytest
 from jax._src import monitoring
 
 import jaxscope
+from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.capture.program import passes as module
 from jaxscope.capture.program.passes import (
     FUSION_OPTIONS,
+    LLVM_OPTIONS,
+    NEWER_LLVM_OPTIONS,
     NEWER_OPTIONS,
     OPTIONS,
-    Dump,
-    dump,
+    QUICK,
     fusion_dump,
+    llvm_dump,
+    pass_dump,
 )
 from jaxscope.model import Unavailable
 from tests.private_names import break_private
@@ -59,17 +63,17 @@ def test_nothing_is_left_behind(
         before = live(), jitted._cache_size()
         monitoring.register_event_duration_secs_listener(heard)
         try:
-            found = dump(lowered, compiled)
+            found = pass_dump(lowered, compiled)
         finally:
             monitoring.unregister_event_duration_listener(heard)
-        assert isinstance(found, Dump), found
+        assert isinstance(found, Snapshots), found
         assert (live(), jitted._cache_size()) == before
     assert log.compiles == ()
     assert not [name for name in events if "compile" in name]
     assert list(tmp_path.iterdir()) == []
-    assert any(p.name == "algsimp" for p in found.passes.passes)
-    assert found.passes.files > len(found.passes.passes)
-    assert found.passes.seconds > 0
+    assert any(p.name == "algsimp" for p in found.passes)
+    assert found.files > len(found.passes)
+    assert found.seconds > 0
 
 
 def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> None:
@@ -89,9 +93,9 @@ def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> Non
         compiled = lowered.compile()
         entries = sorted(tmp_path.iterdir())
         assert entries
-        found = dump(lowered, compiled)
-        assert isinstance(found, Dump), found
-        assert any(p.name == "algsimp" for p in found.passes.passes)
+        found = pass_dump(lowered, compiled)
+        assert isinstance(found, Snapshots), found
+        assert any(p.name == "algsimp" for p in found.passes)
         assert sorted(path for path in tmp_path.iterdir() if "-atime" not in path.name) == [
             path for path in entries if "-atime" not in path.name
         ]
@@ -110,7 +114,7 @@ def test_a_jax_without_these_names_gives_a_reason(
         raise AttributeError("no such name")
 
     break_private(monkeypatch, "compile_apart", gone)
-    found = dump(lowered, compiled)
+    found = pass_dump(lowered, compiled)
     assert found == Unavailable("this JAX gave none (AttributeError: no such name)")
 
 
@@ -119,10 +123,10 @@ def test_an_option_that_xla_does_not_know_is_left_out(
 ) -> None:
     _, lowered, compiled = called
     monkeypatch.setattr(module, "NEWER_OPTIONS", {"xla_dump_nothing_of_this_name": True})
-    assert isinstance(dump(lowered, compiled), Dump)
+    assert isinstance(pass_dump(lowered, compiled), Snapshots)
 
 
-@pytest.mark.parametrize("dumped", [dump, fusion_dump])
+@pytest.mark.parametrize("dumped", [pass_dump, llvm_dump, fusion_dump])
 def test_an_error_of_xla_in_a_dump_is_one_line(
     called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch, dumped: Any
 ) -> None:
@@ -155,5 +159,26 @@ def test_a_program_with_a_callback_and_a_library_call_has_passes_and_remarks() -
 
 
 def test_no_option_is_one_on_which_xla_may_abort() -> None:
-    assert not any("emitter" in name for name in (*OPTIONS, *FUSION_OPTIONS))
-    assert NEWER_OPTIONS["xla_dump_emitter_re"] == "^llvm"
+    every = (*OPTIONS, *FUSION_OPTIONS, *LLVM_OPTIONS, *NEWER_OPTIONS)
+    assert not any("emitter" in name for name in every)
+    assert NEWER_LLVM_OPTIONS["xla_dump_emitter_re"] == "^llvm"
+
+
+def test_a_quick_dump_of_a_different_program_is_made_again(
+    called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lowered, compiled = called
+    asked: list[bool] = []
+    compile_apart = module._jax.compile_apart
+
+    def note(lowered: Any, options: Any) -> Any:
+        asked.append("xla_backend_optimization_level" in options)
+        return compile_apart(lowered, options)
+
+    break_private(monkeypatch, "compile_apart", note)
+    quick = {**QUICK, "xla_disable_hlo_passes": "fusion,gemv-rewriter,dot-library-rewriter,algsimp"}
+    monkeypatch.setattr(module, "QUICK", quick)
+    found = pass_dump(lowered, compiled)
+    assert isinstance(found, Snapshots), found
+    assert asked == [True, False]
+    assert any(one.name == "algsimp" for one in found.passes)
