@@ -45,7 +45,8 @@ class FusionDump:
     """The program after the fusion pass, and the answers that the pass gave."""
 
     text: str
-    log: FusionLog
+    log: FusionLog | None
+    """None where the program is too large for it."""
     seconds: float
 
 

@@ -13,7 +13,7 @@ from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.machine_code.llvm import LlvmModules
-from jaxscope.analysis.passes.log import pass_log
+from jaxscope.analysis.passes.log import pass_headings, pass_log
 from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
@@ -272,6 +272,8 @@ class Handles:
                 passes = self.passes()
                 if isinstance(passes, Unavailable):
                     return Stage(kind, unavailable=passes)
+                if headings := pass_headings(passes):
+                    return Stage(kind, headings)
                 text, anchors = pass_log(passes, self.trail())
                 return Stage(kind, text, None, anchors)
             case StageKind.REMARKS:

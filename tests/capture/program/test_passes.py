@@ -12,7 +12,8 @@ import pytest
 from jax._src import monitoring
 
 import jaxscope
-from jaxscope.analysis.passes.snapshots import Snapshots
+from jaxscope.analysis.passes import log, pass_diff
+from jaxscope.analysis.passes.snapshots import Snapshots, plain
 from jaxscope.capture.program import passes as module
 from jaxscope.capture.program.passes import (
     FUSION_OPTIONS,
@@ -180,5 +181,65 @@ def test_a_quick_dump_of_a_different_program_is_made_again(
     monkeypatch.setattr(module, "QUICK", quick)
     found = pass_dump(lowered, compiled)
     assert isinstance(found, Snapshots), found
-    assert asked == [True, False]
+    # Twice each where a newer option is unknown.
+    assert asked == sorted(asked, reverse=True)
+    assert {*asked} == {True, False}
     assert any(one.name == "algsimp" for one in found.passes)
+
+
+def test_the_log_of_a_large_program_has_its_passes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "MOST_FOLLOWED", 5)
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
+    stage, passes = report.stage("passes"), report.passes()
+    assert not isinstance(passes, Unavailable)
+    *headings, _, rest = stage.text.split("\n")
+    assert [line.split(" · ")[1] for line in headings] == [one.name for one in passes]
+    assert "report.passes().follow(line)" in rest
+    assert stage.anchors == ()
+
+
+def test_a_pass_is_compared_line_by_line() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
+    passes = report.passes()
+    assert not isinstance(passes, Unavailable)
+    one = next(p for p in passes if p.name == "algsimp")
+    found = passes.diff(one.number).data
+    before, after = found.before.split("\n"), found.after.split("\n")
+    assert (found.before, found.after) == (passes.before(one.number), passes.after(one.number))
+    changed = [change for group in found.groups for change in group.changes]
+    for change in changed:
+        assert change.before is None or change.old in plain(before[change.before - 1])
+        assert change.after is None or change.new in plain(after[change.after - 1])
+    assert any("divide(" in c.old and "multiply(" in c.new for c in changed)
+    # Every line that only one side has is there, once.
+    for mine, others, own in ((before, after, "before"), (after, before, "after")):
+        known = {plain(line) for line in others}
+        only = [
+            n for n, line in enumerate(mine, 1) if plain(line) not in known and line.strip("} ")
+        ]
+        assert sorted(n for c in changed if (n := getattr(c, own))) == only
+    assert "rewritten" in passes.diff(one.number).to_text()
+    with pytest.raises(IndexError, match="There is no pass 99"):
+        passes.diff(99)
+
+
+def test_a_long_program_is_compared_around_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(30):
+            x = jnp.sin(x) + 1
+        return x / 3.0
+
+    with jaxscope.options(runs=0):
+        passes = jaxscope.inspect(chain, jnp.ones(8)).passes()
+    assert not isinstance(passes, Unavailable)
+    number = next(p.number for p in passes if p.name == "algsimp")
+    whole = passes.diff(number).data
+    monkeypatch.setattr(pass_diff, "MOST_LINES", 10)
+    few = passes.diff(number).data
+    assert len(few.before) < len(whole.before)
+    assert [g.caption for g in few.groups] == [g.caption for g in whole.groups]
+    lines = few.before.split("\n")
+    for change in (c for g in few.groups for c in g.changes if c.before):
+        assert plain(lines[change.before - 1]) == change.old
