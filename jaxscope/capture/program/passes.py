@@ -35,9 +35,10 @@ QUICK: dict[str, str | bool | int] = {"xla_backend_optimization_level": 0}
 """LLVM makes simple code of the kernels, in a fraction of its time: HLO is the same without. Each
 dump is compared with the program that runs."""
 # Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs, and
-# LLVM IR on request only. No emitter but `llvm`: on the others jaxlib 0.10.2 aborts the process.
+# LLVM IR on request only. No emitter but `llvm`, and only together with the first, which jaxlib
+# 0.10.2 rejects: on emitters it aborts the process.
 NEWER_OPTIONS: dict[str, str | bool] = {"xla_dump_compact_gte": False}
-NEWER_LLVM_OPTIONS: dict[str, str | bool] = {"xla_dump_emitter_re": "^llvm"}
+NEWER_LLVM_OPTIONS: dict[str, str | bool] = {**NEWER_OPTIONS, "xla_dump_emitter_re": "^llvm"}
 
 
 @dataclass(frozen=True, slots=True)
