@@ -105,9 +105,11 @@ def _pass(report: ShownReport, request: Mapping[str, Any]) -> Json:
     passes, number = report.passes(_program(report, request)), request.get("number")
     if isinstance(passes, Unavailable):
         raise Refused(f"There are no passes: {passes.reason}.")
+    if type(number) is not int:
+        raise Refused(f"A pass has a number, not {number!r}.")
     try:
         return pass_payload(passes.diff(number).data)
-    except (IndexError, LookupError, TypeError) as error:
+    except LookupError as error:
         raise Refused(str(error)) from None
 
 

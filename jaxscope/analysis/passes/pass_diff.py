@@ -21,7 +21,7 @@ _AROUND = 6
 
 
 def pass_diff(snapshots: Snapshots, number: int) -> PassComparison:
-    """What the pass of that number (from 1) changed.
+    """Compare the programs around the pass of that number (from 1).
 
     Raises LookupError where a text was not kept, and ValueError for one that is not HLO.
     """
