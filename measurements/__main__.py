@@ -30,6 +30,7 @@ BUDGETS = (
     "cell_overhead",
     "first_cell",
     "link_cost",
+    "passes_price",
     "compile_counts",
     "viewer",
     "profile_answer",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxscope.frontend.shown import ShownReport
-from jaxscope.model import StageKind, to_json
+from jaxscope.model import StageKind, Unavailable, to_json
 
 Json = dict[str, Any]
 MANY = 2000
@@ -40,14 +40,17 @@ def reply(answered: Callable[[], bytes]) -> tuple[Json, list[bytes]]:
 
 
 def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
-    """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, a plotly
-    figure for `{"op": "figure", "kind": "stack"}`.
+    """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, the program
+    before and after a pass for `{"op": "pass", "program": 0, "number": 9}`, a plotly figure for
+    `{"op": "figure", "kind": "stack"}`.
 
     Raises Refused with the reason.
     """
     match request.get("op"):
         case "stage":
             return packed(_stage(report, request))
+        case "pass":
+            return packed(_pass(report, request))
         case "figure":
             return _compressed(_figure(report, request))
         case other:
@@ -69,12 +72,8 @@ def _compressed(text: str) -> bytes:
 
 def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     from jaxscope.view.bundle.figures import by_instruction, lost
-    from jaxscope.words import count
 
-    number, kind = request.get("program", 0), request.get("kind")
-    if type(number) is not int or not 0 <= number < len(report.programs):
-        has = count(len(report.programs), "program")
-        raise Refused(f"This report has {has}; there is no number {number!r}.")
+    number, kind = _program(report, request), request.get("kind")
     if kind not in list(StageKind):
         raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
     stage = report.stage(str(kind), number)
@@ -88,6 +87,30 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     if len(program.equations) > MANY:
         found["equations"] = to_json(program.equations)
     return found
+
+
+def _program(report: ShownReport, request: Mapping[str, Any]) -> int:
+    from jaxscope.words import count
+
+    number = request.get("program", 0)
+    if type(number) is not int or not 0 <= number < len(report.programs):
+        has = count(len(report.programs), "program")
+        raise Refused(f"This report has {has}; there is no number {number!r}.")
+    return number
+
+
+def _pass(report: ShownReport, request: Mapping[str, Any]) -> Json:
+    from jaxscope.view.diff.passes import pass_payload
+
+    passes, number = report.passes(_program(report, request)), request.get("number")
+    if isinstance(passes, Unavailable):
+        raise Refused(f"There are no passes: {passes.reason}.")
+    if type(number) is not int:
+        raise Refused(f"A pass has a number, not {number!r}.")
+    try:
+        return pass_payload(passes.diff(number).data)
+    except LookupError as error:
+        raise Refused(str(error)) from None
 
 
 def _figure(report: ShownReport, request: Mapping[str, Any]) -> str:

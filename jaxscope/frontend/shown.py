@@ -36,6 +36,10 @@ class ShownReport(ShownResult, Protocol):
         """One text of a program."""
         ...
 
+    def passes(self, program: int = 0) -> Any:
+        """The passes of XLA over a program, or the reason why there are none."""
+        ...
+
     def plot(self, kind: Any = "stack") -> Any:
         """A plotly figure of the profile."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jaxscope.model import Equation
-from jaxscope.model.compiler.passes import CompilerPass, FollowedInstructions
+from jaxscope.model.compiler.passes import CompilerPass, FollowedInstructions, PassComparison
 from jaxscope.results.base import Result
 
 if TYPE_CHECKING:
@@ -62,6 +62,18 @@ class Passes(Result):
     def after(self, number: int) -> str:
         """The HLO after the pass of that number (from 1); raises as `before` does."""
         return self._snapshots.text(self._checked(number))
+
+    def diff(self, number: int) -> PassDiff:
+        """The program before and after the pass of that number (from 1), by what it changed.
+
+        Raises as `before` does.
+
+        Example:
+            >>> print(report.passes().diff(9).to_text())
+        """
+        from jaxscope.analysis.passes.pass_diff import pass_diff
+
+        return PassDiff(pass_diff(self._snapshots, self._checked(number)))
 
     def follow(self, subject: int | str, source: int = 0) -> Followed:
         """The instructions of a source line, or the instruction of that name, through all passes.
@@ -135,6 +147,38 @@ class Followed(Result):
 
     def static_html(self) -> Html:
         """The trail as HTML without script, as a saved notebook shows it."""
+        from jaxscope.view.base.static import static_html
+
+        return static_html(lambda room: self._document())
+
+
+class PassDiff(Result):
+    """The program before and after one pass."""
+
+    noun = "diff of a pass"
+
+    def __init__(self, data: PassComparison) -> None:
+        self._data = data
+
+    @property
+    def data(self) -> PassComparison:
+        """The frozen data."""
+        return self._data
+
+    def summary(self) -> str:
+        """The pass, and the number of its changed lines."""
+        from jaxscope.view.diff.passes import pass_title
+
+        return pass_title(self._data)
+
+    def _document(self) -> Document:
+        from jaxscope.view.base.document import Document
+        from jaxscope.view.diff.passes import pass_chapter
+
+        return Document("passes", (self.summary(),), (), (pass_chapter(self._data),))
+
+    def static_html(self) -> Html:
+        """The changed lines as HTML without script, as a saved notebook shows them."""
         from jaxscope.view.base.static import static_html
 
         return static_html(lambda room: self._document())

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from jaxscope.view.base.html import Html
 
 
+MUCH = 0.05
+"""Share of the program's bytes from which a value is named."""
+LEAST = 64_000
+"""… and its own bytes: smaller ones stay in the caches next to the core."""
+
+
 class Remarks(Result):
     """The values between two instructions that XLA left apart; a sequence of `FusionRemark`.
 
@@ -51,6 +57,16 @@ class Remarks(Result):
         """Those with a value that the line computes or reads."""
         return tuple(r for r in self if line in (*r.producer_lines, *r.consumer_lines))
 
+    def costly(self) -> tuple[FusionRemark, ...]:
+        """Those of 64 kB or more whose fusion would save more than 5 % of the program's bytes.
+
+        Both sides are loops: a value that a library call or a kernel of its own makes or reads has
+        to be in memory.
+        """
+        return tuple(
+            r for r in self if r.fusible and r.bytes >= LEAST and (self.share(r) or 0) > MUCH
+        )
+
     def share(self, remark: FusionRemark) -> float | None:
         """The share of the program's bytes that fusing the pair would save.
 
@@ -70,9 +86,9 @@ class Remarks(Result):
 
     def _document(self) -> Document:
         from jaxscope.view.base.document import Document
-        from jaxscope.view.chapters.remarks import remark_list
+        from jaxscope.view.chapters.remarks import costly_values, remark_list
 
-        return Document("remarks", (self.summary(),), (), (remark_list(self),))
+        return Document("remarks", (self.summary(),), (), (*costly_values(self), remark_list(self)))
 
     def static_html(self) -> Html:
         """The list as HTML without script, as a saved notebook shows it."""

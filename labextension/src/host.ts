@@ -1,6 +1,6 @@
 /** The services of the place that shows a report: JupyterLab, a widget, or an exported page. */
 
-import type { NextStepJson, StageAnswerJson, StageKind } from "./schema/report";
+import type { NextStepJson, StageAnswerJson, StageDiffJson, StageKind } from "./schema/report";
 
 /** The reason why a text that was not saved is unavailable now. */
 export type Absence = "no-kernel" | "gone" | "forgotten" | "restarted" | "error";
@@ -20,6 +20,8 @@ export interface Host {
   readonly name: "lab" | "widget" | "page";
   /** Rejects with `TextAbsent`. Undefined where there is no kernel. */
   fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswerJson>;
+  /** The program before and after a pass of XLA. Rejects with `TextAbsent`. */
+  fetchPass?(report: string, program: number, number: number): Promise<StageDiffJson>;
   /** Calls back when an absent text may be available again; returns the unsubscribe function. */
   onReturn?(callback: () => void): () => void;
   /** Calls back when the kernel is gone; returns the unsubscribe function. */

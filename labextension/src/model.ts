@@ -10,6 +10,7 @@ import {
   type ReportDataJson,
   STAGE_KIND_COSTS_COMPILE,
   type StageAnswerJson,
+  type StageDiffJson,
   type StageJson,
   type StageKind,
 } from "./schema/report";
@@ -52,7 +53,7 @@ export class ReportModel {
   private readonly listeners = new Map<Change, Set<() => void>>();
   private readonly texts = new Map<string, TextState>();
   /** Programs that may be compiled once more. */
-  private readonly agreed = new Set<number>();
+  private readonly agreed = new Set<string>();
   private readonly anchorCache = new Map<string, Anchors>();
   private readonly instructionCache = new Map<number, Record<string, InstructionFiguresJson>>();
   private readonly equationCache = new Map<string, Equations>();
@@ -198,7 +199,7 @@ export class ReportModel {
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
-    if (STAGE_KIND_COSTS_COMPILE.includes(kind) && !this.agreed.has(this.program))
+    if (STAGE_KIND_COSTS_COMPILE.includes(kind) && !this.agreed.has(this.compilation(kind)))
       return this.keep(key, { state: "priced", seconds: this.price() });
     return { state: "requested" };
   }
@@ -208,11 +209,21 @@ export class ReportModel {
     return this.figures?.compile_s ?? 0;
   }
 
-  /** Agrees to compile this program once more, for all texts that need it. */
-  agree(): void {
-    this.agreed.add(this.program);
+  /** Agrees to compile this program once more, for this text and those that come with it. */
+  agree(kind: StageKind): void {
+    this.agreed.add(this.compilation(kind));
     for (const [key, text] of this.texts) if (text.state === "priced") this.texts.delete(key);
     this.notify("texts");
+  }
+
+  /** The compilation that gives a text: the LLVM IR before and after LLVM's passes is of one. */
+  private compilation(kind: StageKind): string {
+    return `${this.program}/${kind.startsWith("llvm") ? "llvm" : kind}`;
+  }
+
+  /** The program before and after a pass; undefined where there is no kernel. */
+  comparePass(number: number): Promise<StageDiffJson> | undefined {
+    return this.host.fetchPass?.(this.payload.id, this.program, number);
   }
 
   /** Requests a text that is not available. Subscribers of `texts` are notified of the answer. */

@@ -78,6 +78,15 @@ test("a text is asked for and unpacked, whichever answer comes first", async () 
   expect(await second).toEqual(other);
 });
 
+test("a pass is asked for by its number, and its answer is a diff", async () => {
+  const asked = new KernelHost(model.as()).fetchPass("7", 0, 9);
+  expect(model.sent).toMatchObject([{ op: "pass", program: 0, number: 9 }]);
+  const groups = [{ caption: "rewritten", changes: [[1, 2]] }];
+  const diff = { kind: "hlo", title: "9 · cse", lead: [], before: "a", after: "b", groups };
+  model.tell("msg:custom", { request: model.sent[0]?.request, ok: true }, [zipped(diff)]);
+  expect(await asked).toMatchObject({ title: "9 · cse", before: "a", after: "b" });
+});
+
 test("two views of one widget do not take each other's answers", async () => {
   const one = new KernelHost(model.as()).fetchStage("7", 0, "hlo");
   const settled = vi.fn();

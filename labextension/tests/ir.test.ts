@@ -429,7 +429,7 @@ test("a text that costs a compilation is fetched after agreeing to its price", a
   const notice = noticeOf(state, "llvm", undefined, true);
   expect(notice?.text).toMatch(/^The LLVM IR needs one more compilation/);
   expect(notice?.agree).toBe("Compile");
-  report.agree();
+  report.agree("llvm");
   await report.request("llvm");
   await report.request("llvm_optimized");
   expect(asked).toEqual(["llvm", "llvm_optimized"]);

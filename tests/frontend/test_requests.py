@@ -52,6 +52,30 @@ def test_a_program_that_is_not_there_is_refused(program: Any) -> None:
         answer(Report(load()), {"op": "stage", "kind": "hlo", "program": program})
 
 
+@pytest.mark.jax
+def test_a_pass_is_sent_as_a_stage_of_a_comparison() -> None:
+    import jax.numpy as jnp
+
+    import jaxscope
+
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x: jnp.tanh(x) / 3.0, jnp.ones(8))
+    passes = report.passes()
+    found = asked(report, op="pass", number=1)
+    data = passes.diff(1).data
+    assert (found["before"], found["after"]) == (data.before, data.after)
+    assert [group["caption"] for group in found["groups"]] == [g.caption for g in data.groups]
+    assert found["title"].startswith(f"1 · {passes[0].name}")
+    for number, words in ((99, "There is no pass 99"), ("1", "not '1'"), (None, "not None")):
+        with pytest.raises(Refused, match=words):
+            answer(report, {"op": "pass", "number": number})
+
+
+def test_a_report_from_a_file_has_no_passes_to_compare() -> None:
+    with pytest.raises(Refused, match="not saved with a report"):
+        answer(Report(load()), {"op": "pass", "number": 1})
+
+
 class Slow:
     """Live handles whose texts are made while others ask."""
 

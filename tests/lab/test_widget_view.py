@@ -53,3 +53,30 @@ def test_a_line_is_pinned_from_either_side_and_a_long_text_comes_from_the_kernel
             expect(cell(page, index).locator(".jp-OutputArea-output")).to_have_text(words)
     expect(pane(report, "source").locator('.cm-line.jxs-hot[data-line="3"]')).to_be_visible()
     picture(page, "lab-widget")
+
+
+PASSES = """import jax, jax.numpy as jnp, jaxscope
+jaxscope.inspect(lambda x: jnp.tanh(x) / 3.0, jnp.ones((8, 8))).widget()"""
+
+
+def test_a_click_on_a_pass_compares_the_program_before_and_after_it(
+    lab: Server, visit: Callable[..., Page], picture: Callable[..., None]
+) -> None:
+    page = opened(lab, visit, "passes.ipynb", PASSES)
+    choose(page, 1)
+    command(page, "notebook:run-cell")
+    ran(page, 1, 1)
+    report = viewer(page, 1)
+    report.locator(".jxs-stages header select").first.select_option(label="pass log")
+    passes = pane(report, "passes")
+    passes.get_by_role("button", name="Compile").click()
+    heading = passes.locator(".cm-line", has_text="algsimp").first
+    heading.click()
+    compared = report.locator(".jxs-diff-pane")
+    expect(compared.get_by_label("Changes by line of the code")).to_contain_text("rewritten")
+    for side, words in (("before", "divide("), ("after", "multiply(")):
+        expect(pane(compared, side).locator(".cm-line", has_text=words)).to_be_visible()
+    picture(page, "lab-pass-diff")
+    compared.get_by_text("← passes").click()
+    expect(compared).to_have_count(0)
+    expect(heading).to_be_visible()

@@ -140,7 +140,7 @@ def test_one_compilation_serves_all_calls(
 ) -> None:
     from jaxscope.capture.program import stages
 
-    monkeypatch.setattr(stages, "dump", None)
+    monkeypatch.setattr(stages, "pass_dump", None)
     again = report.passes()
     assert isinstance(again, Passes)
     assert [*again] == [*passes]

@@ -11,7 +11,7 @@ import pytest
 
 import jaxscope
 from jaxscope.analysis.passes.remarks import REASONS
-from jaxscope.capture.program import stages
+from jaxscope.capture.program import fusions
 from jaxscope.model import Unavailable
 from jaxscope.results.remarks import Remarks
 from tests.capture.program.programs import PROGRAMS
@@ -76,7 +76,7 @@ def test_the_bytes_are_those_between_the_pair(remarks: Remarks) -> None:
     share = remarks.share(largest)
     assert share is not None
     assert 0.05 < share < 1
-    assert "of more than 5 % of the bytes" in remarks.summary()
+    assert not remarks.costly()  # a sort has a kernel of its own
 
 
 def test_all_formats_show_the_same(remarks: Remarks) -> None:
@@ -98,18 +98,64 @@ def test_the_stage_is_linked_to_the_lines(report: jaxscope.Report, remarks: Rema
 def test_one_compilation_serves_all_calls(
     report: jaxscope.Report, remarks: Remarks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "fusion_dump", None)
+    monkeypatch.setattr(fusions, "fusion_dump", None)
     again = report.remarks()
     assert isinstance(again, Remarks)
     assert [*again] == [*remarks]
 
 
-def test_a_program_that_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "MOST_FUSION_INSTRUCTIONS", 2)
+def test_a_large_program_has_the_same_pairs_and_only_certain_reasons(
+    remarks: Remarks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fusions, "MOST_LOGGED", 2)
     with jaxscope.options(runs=0):
-        found = jaxscope.inspect(apart, jnp.ones((8, 16))).remarks()
-    assert isinstance(found, Unavailable)
-    assert "instructions; it is read for up to 2" in found.reason
+        found = jaxscope.inspect(apart, jnp.ones((32, 16))).remarks()
+    assert isinstance(found, Remarks)
+    assert [(r.producer, r.consumer, r.bytes) for r in found] == [
+        (r.producer, r.consumer, r.bytes) for r in remarks
+    ]
+    for mine, logged in zip(found, remarks, strict=True):
+        assert mine.xla == ""
+        assert bool(mine.reason) is not mine.fusible
+        assert mine.fusible is logged.fusible
+
+
+def two_readers(x: Any) -> Any:
+    table = jnp.tanh(x)
+    return table.sum(0), jnp.sort(table * 2, 0)
+
+
+def in_one_loop(x: Any) -> Any:
+    return jnp.tanh(jnp.sin(x) * 2), jnp.sort(x, 0)
+
+
+def product(x: Any) -> Any:
+    return jnp.tanh(x @ x)
+
+
+@pytest.mark.parametrize(
+    ("function", "size", "fires"),
+    [
+        (two_readers, 160, True),
+        (two_readers, 64, False),
+        (in_one_loop, 160, False),
+        (product, 160, False),
+    ],
+)
+def test_two_loops_apart_for_much_of_the_bytes_are_named(
+    function: Any, size: int, fires: bool
+) -> None:
+    with jaxscope.options(runs=0):
+        found = remarks_of(jaxscope.inspect(function, jnp.ones((size, size))))
+    assert ("apart for more than 5 % of the bytes" in found.summary()) is fires
+    assert bool(found.costly()) is fires
+    for one in found.costly():
+        assert one.bytes == size * size * 4
+        first = two_readers.__code__.co_firstlineno
+        assert (one.producer_lines, one.consumer_lines) == ((first + 1,), (first + 2,))
+        assert "is expensive, and each of its consumers would compute it" in found.to_text(
+            width=200
+        )
 
 
 def test_a_report_without_its_program_says_why(report: jaxscope.Report, tmp_path: Path) -> None:

@@ -17,6 +17,20 @@ MOST_LINES = 1000
 """Instructions of one pass that are listed: an inlined program has all of them."""
 
 
+MOST_FOLLOWED = 15_000
+"""Lines of a program whose instructions are listed: following 36 000 takes 5 s."""
+
+
+def pass_headings(snapshots: Snapshots) -> str | None:
+    """The passes alone, of a program that is too large for `pass_log`; None for a smaller one."""
+    lines = max(len(text) for text in snapshots.texts())
+    if lines <= MOST_FOLLOWED:
+        return None
+    found = [_heading(one) for one in snapshots.passes]
+    rest = f"{lines} lines: `report.passes().follow(line)` follows a line through them."
+    return "\n".join([*found, "", rest])
+
+
 def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...]]:
     """Each pass that changed the program, and below it what it did to which instructions.
 
@@ -29,7 +43,7 @@ def pass_log(snapshots: Snapshots, trail: Trail) -> tuple[str, tuple[Anchor, ...
     before = next(texts)
     for one, step, after in zip(snapshots.passes, trail.steps, texts, strict=True):
         later = _after(step.difference, known, step.equations)
-        lines.append(f"{one.number} · {one.name} · {_figures(one)}")
+        lines.append(_heading(one))
         end = len(lines) + MOST_LINES
         for kind, old, new, into in changes_of(step.difference, before.keys(), after.keys()):
             what = f"{kind.value} into %{into}" if into else kind.value
@@ -56,6 +70,10 @@ def _after(
     """The equations of the instructions after a pass."""
     # One that took the place of others is no longer of its own equation alone.
     return without(known, changed.lost | shared_values(changed, known)) | dict(new)
+
+
+def _heading(one: CompilerPass) -> str:
+    return f"{one.number} · {one.name} · {_figures(one)}"
 
 
 def _figures(one: CompilerPass) -> str:

@@ -27,6 +27,15 @@ _OF_SEVERAL_OUTPUTS = re.compile(r" ; multi-output .*$")
 # Those that compute nothing that memory would hold a second time.
 _TRIVIAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "after-all"})
 _PASSING = frozenset({"bitcast"})
+# XLA makes no loop of these on CPUs. Outside a fusion they have a kernel or a library call.
+_OWN = frozenset({
+    "call", "cholesky", "conditional", "convolution", "custom-call", "dot", "fft",
+    "reduce-window", "rng", "rng-bit-generator", "scatter", "select-and-scatter", "sort",
+    "triangular-solve", "while",
+})  # fmt: skip
+_LIBRARY = "the consumer is a library call"
+_OWN_PRODUCER = "`{producer}` has a kernel or library call of its own"
+_OWN_CONSUMER = "`{consumer}` has a kernel or library call of its own"
 
 REASONS: dict[str, str] = {
     "expensive producer would be duplicated": (
@@ -39,9 +48,9 @@ REASONS: dict[str, str] = {
     "Fusion is not profitable.": (
         "`{producer}` is expensive, and the consumer reads its elements more than once"
     ),
-    "Producer is not loop-fusible.": "`{producer}` has a kernel or library call of its own",
-    "Not fusing: not found a fusible case": "`{consumer}` has a kernel or library call of its own",
-    "Don't fuse instructions from custom fusions/calls": "the consumer is a library call",
+    "Producer is not loop-fusible.": _OWN_PRODUCER,
+    "Not fusing: not found a fusible case": _OWN_CONSUMER,
+    "Don't fuse instructions from custom fusions/calls": _LIBRARY,
     "Concatenate fusion is inefficient.": (
         "a concatenation of many operands, or along the last axis, is faster as a copy of its own"
     ),
@@ -93,25 +102,33 @@ def read_log(pages: Iterable[str]) -> FusionLog:
 
 def fusion_remarks(
     after: HloModule,
-    log: FusionLog,
+    log: FusionLog | None,
     lines: Callable[[Instruction], tuple[int, ...]] = lambda _: (),
 ) -> tuple[FusionRemark, ...]:
     """All pairs that the pass left apart, those with the most bytes first.
 
     `after` is the program after the pass; `lines` gives the lines of one of its instructions.
+    Without a log, only pairs that cannot be fused because of what they are have a reason.
     """
     found: list[FusionRemark] = []
     readers = users(after.instructions())
     executed = executed_times(after)
     for producer, consumer, hops in _pairs(after):
         times = executed.get(producer.computation)
-        given = next((why for hop in hops if (why := log.reasons.get(hop))), "")
+        reasons = {} if log is None else log.reasons
+        given = next((why for hop in hops if (why := reasons.get(hop))), "")
+        apart = _apart(producer, consumer)
         found.append(
             FusionRemark(
                 producer.name,
                 consumer.name,
-                reason=_reason(given, _opcode(producer, after), _opcode(consumer, after)),
+                reason=_reason(
+                    REASONS.get(given, given.rstrip(".")) if log is not None else apart,
+                    _opcode(producer, after),
+                    _opcode(consumer, after),
+                ),
                 xla=given,
+                fusible=not apart,
                 bytes=producer.shape.bytes,
                 only_reader=all(len(readers.get(name, ())) == 1 for name, _ in hops),
                 times=times.times if times is not None and times.known else None,
@@ -137,9 +154,26 @@ def remarks_text(
     return "\n".join(lines), tuple(anchors)
 
 
-def _reason(given: str, producer: str, consumer: str) -> str:
-    clause = REASONS.get(given)
-    return clause.format(producer=producer, consumer=consumer) if clause else given.rstrip(".")
+def _apart(producer: Instruction, consumer: Instruction) -> str:
+    """The clause for a pair of which one side is no loop; empty for two loops.
+
+    Each of these forbids the fusion by itself: shouldFuse of cpu_instruction_fusion.cc.
+    """
+    if _is_library(consumer):
+        return _LIBRARY
+    if consumer.opcode in _OWN:
+        return _OWN_CONSUMER
+    return _OWN_PRODUCER if producer.opcode in _OWN or _is_library(producer) else ""
+
+
+def _is_library(instruction: Instruction) -> bool:
+    return instruction.opcode == "fusion" and instruction.attribute("kind") == "kCustom"
+
+
+def _reason(clause: str, producer: str, consumer: str) -> str:
+    for name, opcode in (("{producer}", producer), ("{consumer}", consumer)):
+        clause = clause.replace(name, opcode)
+    return clause
 
 
 def _opcode(instruction: Instruction, module: HloModule) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-def compile_apart(lowered: Any, options: Mapping[str, str | bool]) -> Any:
+def compile_apart(lowered: Any, options: Mapping[str, str | bool | int]) -> Any:
     """Compile a `Lowered` once more with these options of XLA, and return the executable.
 
     In no cache: `Lowered.compile` would keep the executable as long as the program can be called,

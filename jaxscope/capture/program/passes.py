@@ -5,27 +5,25 @@ from __future__ import annotations
 import functools
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from jaxscope.analysis.machine_code.llvm import LlvmModules, llvm_modules
 from jaxscope.analysis.passes.remarks import FusionLog, read_log
-from jaxscope.analysis.passes.snapshots import Snapshots, computes_the_same, snapshots
+from jaxscope.analysis.passes.snapshots import (
+    OtherProgram,
+    Snapshots,
+    computes_the_same,
+    snapshots,
+)
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.model import Unavailable
 
 OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
-# Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs, and
-# LLVM IR on request only. No emitter but `llvm`: on the others jaxlib 0.10.2 aborts the process.
-NEWER_OPTIONS: dict[str, str | bool] = {
-    "xla_dump_compact_gte": False,
-    "xla_dump_emitter_re": "^llvm",
-}
-
-
+LLVM_OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True}
 # The states of the fusion pass as a page per computation: XLA draws the program for each of them,
 # which takes the square of its size.
 FUSION_OPTIONS: dict[str, str | bool] = {
@@ -33,8 +31,14 @@ FUSION_OPTIONS: dict[str, str | bool] = {
     "xla_dump_hlo_pass_re": "^fusion$",
     "xla_dump_fusion_visualization": True,
 }
-MOST_FUSION_INSTRUCTIONS = 500
-"""Instructions of the optimized program; 800 take 7 s more than the compilation."""
+QUICK: dict[str, str | bool | int] = {"xla_backend_optimization_level": 0}
+"""LLVM makes simple code of the kernels, in a fraction of its time: HLO is the same without. Each
+dump is compared with the program that runs."""
+# Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs, and
+# LLVM IR on request only. No emitter but `llvm`, and only together with the first, which jaxlib
+# 0.10.2 rejects: on emitters it aborts the process.
+NEWER_OPTIONS: dict[str, str | bool] = {"xla_dump_compact_gte": False}
+NEWER_LLVM_OPTIONS: dict[str, str | bool] = {**NEWER_OPTIONS, "xla_dump_emitter_re": "^llvm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,76 +46,96 @@ class FusionDump:
     """The program after the fusion pass, and the answers that the pass gave."""
 
     text: str
-    log: FusionLog
+    log: FusionLog | None
+    """None where the program is too large for it."""
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
-    """All that is kept of one dump."""
+def pass_dump(lowered: Any, compiled: Any) -> Snapshots | Unavailable:
+    """The program after each pass that changed it, from one more compilation.
 
-    passes: Snapshots
-    llvm: LlvmModules
-
-
-def dump(lowered: Any, compiled: Any) -> Dump | Unavailable:
-    """The program after each pass that changed it, and its LLVM IR; takes as long as its
-    compilation.
-
-    The compilation is in no cache and in no compile log, and its executable is dropped.
+    It is in no cache and in no compile log, and its executable is dropped.
     """
 
-    def read_dump(here: Path, seconds: float) -> Dump:
-        files = [path.name for path in here.iterdir()]
-        read = functools.partial(_read, here)
-        passes = snapshots(files, read, seconds, compiled.as_text())
-        return Dump(passes, llvm_modules(files, read))
+    def read_dump(here: Path, seconds: float) -> Snapshots:
+        return snapshots(_names(here), functools.partial(_read, here), seconds, compiled.as_text())
 
-    return _dumped(lowered, OPTIONS, read_dump)
+    return _dumped(lowered, [{**OPTIONS, **QUICK}, OPTIONS], read_dump)
+
+
+def llvm_dump(lowered: Any, compiled: Any) -> LlvmModules | Unavailable:
+    """The LLVM IR of the program's kernels, from one more compilation as for `pass_dump`."""
+
+    def read_dump(here: Path, _: float) -> LlvmModules:
+        _check(here, compiled)
+        return llvm_modules(_names(here), functools.partial(_read, here))
+
+    return _dumped(lowered, [LLVM_OPTIONS], read_dump, NEWER_LLVM_OPTIONS)
 
 
 def fusion_dump(lowered: Any, compiled: Any) -> FusionDump | Unavailable:
-    """The answers of the fusion pass, from one more compilation as for `dump`."""
+    """The answers of the fusion pass, from one more compilation as for `pass_dump`."""
 
     def read_dump(here: Path, seconds: float) -> FusionDump:
-        files = [path.name for path in here.iterdir()]
-        pages = [_read(here, name) for name in files if name.endswith("_fusion.html")]
-        text = next((name for name in files if ".after_fusion." in name), "")
-        last = next((name for name in files if name.endswith("after_optimizations.txt")), "")
+        names = _names(here)
+        pages = [_read(here, name) for name in names if name.endswith("_fusion.html")]
+        text = next((name for name in names if ".after_fusion." in name), "")
         if not text or not pages:
             raise ValueError("XLA fused nothing, or its pass for this device keeps no log")
-        if not last or not computes_the_same(_read(here, last), compiled.as_text()):
-            raise ValueError("XLA made a different program of it this time")
+        _check(here, compiled)
         return FusionDump(_read(here, text), read_log(pages), seconds)
 
-    return _dumped(lowered, FUSION_OPTIONS, read_dump)
+    return _dumped(lowered, [{**FUSION_OPTIONS, **QUICK}, FUSION_OPTIONS], read_dump)
 
 
+def _check(here: Path, compiled: Any) -> None:
+    last = next((name for name in _names(here) if name.endswith("after_optimizations.txt")), "")
+    if not last or not computes_the_same(_read(here, last), compiled.as_text()):
+        raise OtherProgram
+
+
+Options = Mapping[str, str | bool | int]
 Read = TypeVar("Read")
 
 
 def _dumped(
-    lowered: Any, options: Mapping[str, str | bool], read: Callable[[Path, float], Read]
+    lowered: Any,
+    tries: Sequence[Options],
+    read: Callable[[Path, float], Read],
+    newer: Options = NEWER_OPTIONS,
 ) -> Read | Unavailable:
-    try:
-        with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
-            began = time.perf_counter()
-            # Without `xla_dump_to`, all of it would be printed.
-            _compile(lowered, {"xla_dump_to": folder, **options})
-            return read(Path(folder), time.perf_counter() - began)
-    except Exception as error:
-        why = str(error).partition("\n")[0]
-        known = type(error) is ValueError
-        return Unavailable(why if known else f"this JAX gave none ({type(error).__name__}: {why})")
+    """Compile with the first options whose program is the one that runs."""
+    spent = 0.0
+    for number, options in enumerate(tries, 1):
+        try:
+            with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
+                began = time.perf_counter()
+                # Without `xla_dump_to`, all of it would be printed.
+                _compile(lowered, {"xla_dump_to": folder, **options}, newer)
+                spent += time.perf_counter() - began
+                return read(Path(folder), spent)
+        except OtherProgram as error:
+            if number == len(tries):
+                return Unavailable(str(error))
+        except Exception as error:
+            why = str(error).partition("\n")[0]
+            known = type(error) is ValueError
+            reason = why if known else f"this JAX gave none ({type(error).__name__}: {why})"
+            return Unavailable(reason)
+    raise AssertionError("no options")
+
+
+def _names(here: Path) -> list[str]:
+    return [path.name for path in here.iterdir()]
 
 
 def _read(here: Path, name: str) -> str:
     return (here / name).read_text("utf-8", "replace")
 
 
-def _compile(lowered: Any, options: Mapping[str, str | bool]) -> None:
+def _compile(lowered: Any, options: Options, newer: Options) -> None:
     try:
-        _jax.compile_apart(lowered, {**options, **NEWER_OPTIONS})
+        _jax.compile_apart(lowered, {**options, **newer})
     except Exception as error:
         # JAX rejects an unknown option before it compiles.
         if "No such compile option" not in str(error):

@@ -3,67 +3,43 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 import jax
 
-from jaxscope.analysis.hlo import (
-    HloModule,
-    Instruction,
-    parse_module,
-    real_instructions,
-    too_long,
-)
+from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
-from jaxscope.analysis.passes.log import pass_log
-from jaxscope.analysis.passes.remarks import fusion_remarks, remarks_text
+from jaxscope.analysis.machine_code.llvm import LlvmModules
+from jaxscope.analysis.passes.log import pass_headings, pass_log
+from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
+from jaxscope.capture.program.fusions import FusionRemarks, read_remarks
 from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
-from jaxscope.capture.program.passes import (
-    MOST_FUSION_INSTRUCTIONS,
-    Dump,
-    FusionDump,
-    dump,
-    fusion_dump,
-)
+from jaxscope.capture.program.passes import llvm_dump, pass_dump
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Stage, StageKind, Unavailable
-from jaxscope.model.compiler.remarks import FusionRemark
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
 _NOT_COMPILED = "the program was not compiled"
-_TOO_MANY = "XLA's log of its fusions takes too long for {} instructions; it is read for up to {}"
 RELEASED = "the compiled program was released; re-run the cell"
-
-
-@dataclass(frozen=True, slots=True)
-class FusionRemarks:
-    """The values that XLA did not fuse, the largest first."""
-
-    remarks: tuple[FusionRemark, ...]
-    equations: Equations
-    """Of the instructions after the fusion pass, where their links are exact."""
-    seconds: float
-    """Duration of the compilation that it took."""
 
 
 class Handles:
     """A `model.TextSource` over JAX's Traced, Lowered and Compiled objects.
 
-    Only the passes and the LLVM IR compile, once for both. Texts are created when first requested
-    and kept, in any thread.
+    Only the passes, the fusion remarks and the LLVM IR compile, each once. Texts are created when
+    first requested and kept, in any thread.
     """
 
     def __init__(
@@ -86,7 +62,8 @@ class Handles:
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
-        self._dump: Dump | None = None
+        self._passes: Snapshots | None = None
+        self._llvm: LlvmModules | None = None
         self._below: BelowHlo | Unavailable | None = None
         self._trail: Trail | None = None
         self._remarks: FusionRemarks | None = None
@@ -137,8 +114,15 @@ class Handles:
 
     def passes(self) -> Snapshots | Unavailable:
         """The program after each pass of XLA; the first call compiles it once more."""
-        found = self._dumped()
-        return found if isinstance(found, Unavailable) else found.passes
+        with self._lock:
+            if self._passes is None:
+                if why := self._not_again("its passes are"):
+                    return Unavailable(why)
+                found = pass_dump(self.lowered, self.compiled)
+                if isinstance(found, Unavailable):
+                    return found
+                self._passes = found
+            return self._passes
 
     def below(self) -> BelowHlo | Unavailable:
         """The executable that runs, below its HLO; compiles nothing."""
@@ -158,55 +142,45 @@ class Handles:
                     self._below = Unavailable(why.partition("\n")[0])
             return self._below
 
-    def _dumped(self) -> Dump | Unavailable:
-        with self._lock:
-            if self._dump is None:
-                if self._released:
-                    return Unavailable(RELEASED)
-                if self.lowered is None or self.compiled is None:
-                    return Unavailable(_UNSEEN.replace("this stage is", "its passes are"))
-                if self.foreign is not None:
-                    return Unavailable(NOT_HERE.format(self.foreign.target.name))
-                found = dump(self.lowered, self.compiled)
-                if isinstance(found, Unavailable):
-                    return found
-                self._dump = found
-            return self._dump
+    def _modules_of_llvm(self) -> LlvmModules | Unavailable:
+        if self._llvm is None:
+            if why := self._not_again("this stage is"):
+                return Unavailable(why)
+            found = llvm_dump(self.lowered, self.compiled)
+            if isinstance(found, Unavailable):
+                return found
+            self._llvm = found
+        return self._llvm
+
+    def _not_again(self, missing: str) -> str:
+        """The reason why the program cannot be compiled once more; empty where it can."""
+        if self._released:
+            return RELEASED
+        if self.lowered is None or self.compiled is None:
+            return _UNSEEN.replace("this stage is", missing)
+        return "" if self.foreign is None else NOT_HERE.format(self.foreign.target.name)
 
     def remarks(self) -> FusionRemarks | Unavailable:
         """The values that XLA did not fuse; the first call compiles the program once more."""
         with self._lock:
             if self._remarks is None:
-                if self._released:
-                    return Unavailable(RELEASED)
-                if self.lowered is None or self.compiled is None:
-                    return Unavailable(_UNSEEN.replace("this stage is", "its fusions are"))
-                module = self.module()
-                if isinstance(module, Unavailable):
-                    return module
-                number = len(module.by_name)
-                if number > MOST_FUSION_INSTRUCTIONS:
-                    return Unavailable(_TOO_MANY.format(number, MOST_FUSION_INSTRUCTIONS))
-                found = fusion_dump(self.lowered, self.compiled)
+                if why := self._not_again("its fusions are"):
+                    return Unavailable(why)
+                found = read_remarks(self)
                 if isinstance(found, Unavailable):
                     return found
-                self._remarks = self._read_remarks(found)
+                self._remarks = found
             return self._remarks
 
-    def _read_remarks(self, found: FusionDump) -> FusionRemarks:
-        module = parse_module(found.text)
-        locator = self._locator(self._why(found.text, "compiled"))
+    def linked(self, raw: str) -> tuple[HloModule, Equations]:
+        """The program in the midst of its passes, and the equations of its instructions by name,
+        where their links are exact."""
+        module = parse_module(raw)
+        locator = self._locator(self._why(raw, "compiled"))
         shown = {instruction.line: instruction.line for instruction in module.instructions()}
         anchors = hlo_anchors(module, locator, shown, self._received)
         at = {anchor.line: anchor.equations for anchor in anchors if anchor.exact}
-        equations = {name: at.get(one.line, ()) for name, one in module.by_name.items()}
-
-        def lines(instruction: Instruction) -> tuple[int, ...]:
-            ours = map(self.tagged.equations.__getitem__, equations[instruction.name])
-            spans = [e.span for e in ours if any(f.source == 0 for f in e.frames)]
-            return tuple(sorted({span.line for span in spans if span is not None}))
-
-        return FusionRemarks(fusion_remarks(module, found.log, lines), equations, found.seconds)
+        return module, {name: at.get(one.line, ()) for name, one in module.by_name.items()}
 
     def trail(self) -> Trail:
         """Each instruction through the passes; `passes` has given them.
@@ -216,8 +190,8 @@ class Handles:
         """
         with self._lock:
             if self._trail is None:
-                assert self._dump is not None
-                passes = self._dump.passes
+                passes = self._passes
+                assert passes is not None
                 locator = self._locator(self._why(passes.raw(0), "lowered"))
                 self._trail = trail(passes, locator)
             return self._trail
@@ -298,6 +272,8 @@ class Handles:
                 passes = self.passes()
                 if isinstance(passes, Unavailable):
                     return Stage(kind, unavailable=passes)
+                if headings := pass_headings(passes):
+                    return Stage(kind, headings)
                 text, anchors = pass_log(passes, self.trail())
                 return Stage(kind, text, None, anchors)
             case StageKind.REMARKS:
@@ -329,10 +305,10 @@ class Handles:
             return below.asm()
         if not below.executable.objects:
             return Stage(kind, unavailable=below.no_kernel())
-        dumped = self._dumped()
-        if isinstance(dumped, Unavailable):
-            return Stage(kind, unavailable=dumped)
-        return below.llvm(dumped.llvm, kind)
+        found = self._modules_of_llvm()
+        if isinstance(found, Unavailable):
+            return Stage(kind, unavailable=found)
+        return below.llvm(found, kind)
 
     @quiet_gc()  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:

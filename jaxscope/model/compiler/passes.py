@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from jaxscope.model.report_diff import LineChange
+
 
 @dataclass(frozen=True, slots=True)
 class CompilerPass:
@@ -75,3 +77,23 @@ class FollowedInstructions:
     """Its instructions in the optimized program."""
     exact: bool = True
     """Whether all of these instructions carry tags, or come from ones that do."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassDiffGroup:
+    """Changed lines of the program that a pass changed in one way."""
+
+    caption: str
+    """`rewritten`, `moved into %fusion`, `other operands`, `computations`."""
+    changes: tuple[LineChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassComparison:
+    """The program before a pass and after it, line by line."""
+
+    compiler_pass: CompilerPass
+    before: str
+    """Long programs have only the changed lines and those around them."""
+    after: str
+    groups: tuple[PassDiffGroup, ...]

@@ -17,7 +17,11 @@ class FusionRemark:
     """The reason as a clause; in XLA's words where jaxscope has none, and empty where XLA gave
     none."""
     xla: str
-    """The reason in XLA's words, as its fusion pass logged it while it compiled the program."""
+    """The reason in XLA's words, as its fusion pass logged it while it compiled the program; empty
+    without a log."""
+    fusible: bool
+    """Whether both sides are loops. False where one is a library call or has a kernel of its own:
+    then the value has to be in memory."""
     bytes: int
     """Bytes of the value between them: it is written to memory, and the consumer reads it."""
     only_reader: bool

@@ -7,11 +7,8 @@ from typing import Protocol
 
 from jaxscope import words
 from jaxscope.model.compiler.remarks import FusionRemark
-from jaxscope.view.base.document import SEPARATOR, Chapter, Part
+from jaxscope.view.base.document import SEPARATOR, Advice, Chapter, Part
 from jaxscope.view.base.table import Table
-
-MUCH = 0.05
-"""Share of the program's bytes from which the first line names a value."""
 
 
 class _Remarks(Protocol):
@@ -20,15 +17,33 @@ class _Remarks(Protocol):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[FusionRemark]: ...
     def share(self, remark: FusionRemark) -> float | None: ...
+    def costly(self) -> Sequence[FusionRemark]: ...
 
 
 def summary(title: str, remarks: _Remarks) -> str:
     """The first line of the list."""
     parts = [title, f"{words.count(len(remarks), 'value')} not fused"]
-    much = sum((remarks.share(one) or 0) > MUCH for one in remarks)
-    if much:
-        parts.append(f"{much} of more than {words.percent(MUCH)} of the bytes")
+    if much := len(remarks.costly()):
+        parts.append(f"{words.count(much, 'loop')} apart for more than 5 % of the bytes")
     return SEPARATOR.join([*parts, f"compiled once more: {words.seconds(remarks.seconds)}"])
+
+
+def costly_values(remarks: _Remarks) -> Iterator[Chapter]:
+    """A sentence on each value between two loops that costs much."""
+    advice = tuple(
+        Advice(words.percent(remarks.share(one)), _sentence(one), "") for one in remarks.costly()
+    )
+    if advice:
+        yield Chapter("findings", "", parts=(Part(advice=advice, brief=True),))
+
+
+def _sentence(one: FusionRemark) -> str:
+    made, read = (", ".join(map(str, lines)) for lines in (one.producer_lines, one.consumer_lines))
+    lines = made if made == read or not read else f"{made or 'unknown'} → {read}"
+    where = f"line {lines}: " if lines else ""
+    way = "is written and read" if one.only_reader else "is read"
+    why = one.reason or "XLA gave no reason"
+    return f"{where}`%{one.producer}` ({words.size(one.bytes)}) {way} for `%{one.consumer}`: {why}"
 
 
 def remark_list(remarks: _Remarks) -> Chapter:

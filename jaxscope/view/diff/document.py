@@ -85,7 +85,7 @@ def _figures(program: ProgramDiff) -> Part:
 
 def _common(record: DiffRecord, most: int) -> Iterator[Chapter]:
     for diff in record.sources:
-        drawing, picture = _drawn(diff.changes[:most], numbers=True)
+        drawing, picture = drawn(diff.changes[:most], numbers=True)
         lead = _left_out(len(diff.changes) - most)
         part = Part("", picture=picture, drawing=drawing, brief=True)
         yield Chapter("source", f"Source: {diff.name}", lead, (part,))
@@ -145,7 +145,7 @@ def _stage(stage: StageDiff, suffix: str, most: int, brief: bool) -> Chapter:
         if shown >= most:
             break
         changes = group.changes[: most - shown]
-        drawing, picture = _drawn(changes)
+        drawing, picture = drawn(changes)
         fits = brief and (shown + len(changes) <= _BRIEF or not parts)
         parts.append(Part(caption(group), picture=picture, drawing=drawing, brief=fits))
         shown += len(changes)
@@ -170,7 +170,7 @@ def caption(group: LineGroup) -> str:
     return f"{mark}{group.source}:{group.after}{was}  {group.code}"
 
 
-def _drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], Html]:
+def drawn(changes: Sequence[LineChange], numbers: bool = False) -> tuple[tuple[str, ...], Html]:
     """The changes as lines of text and as HTML; signs repeat the meaning of the colors."""
     text: list[str] = []
     html: list[Html] = []

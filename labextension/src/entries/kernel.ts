@@ -7,7 +7,9 @@ import {
   type PayloadJson,
   readReply,
   readStageAnswer,
+  readStageDiff,
   type StageAnswerJson,
+  type StageDiffJson,
   type StageKind,
 } from "../schema/report";
 
@@ -39,14 +41,24 @@ export class KernelHost implements Host {
   }
 
   async fetchStage(_report: string, program: number, kind: StageKind): Promise<StageAnswerJson> {
+    const answer = readStageAnswer(await this.ask({ op: "stage", program, kind }));
+    if (!answer) throw new TextAbsent("error", INCOMPLETE);
+    return answer;
+  }
+
+  async fetchPass(_report: string, program: number, number: number): Promise<StageDiffJson> {
+    const diff = readStageDiff(await this.ask({ op: "pass", program, number }));
+    if (!diff) throw new TextAbsent("error", INCOMPLETE);
+    return diff;
+  }
+
+  private async ask(question: Readonly<Record<string, string | number>>): Promise<unknown> {
     const request = `${this.view}/${++this.asked}`;
     const bytes = await new Promise<Uint8Array<ArrayBuffer>>((done, failed) => {
       this.waiting.set(request, { done, failed });
-      this.model.send({ request, op: "stage", program, kind });
+      this.model.send({ request, ...question });
     });
-    const answer = readStageAnswer(await gunzipJson(bytes));
-    if (!answer) throw new TextAbsent("error", INCOMPLETE);
-    return answer;
+    return gunzipJson(bytes);
   }
 
   dispose(): void {

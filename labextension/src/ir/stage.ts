@@ -20,7 +20,12 @@ const FOLLOWED = 0.5;
 /** Stages whose parts follow the pinned line: the others can be folded. */
 const FOLLOWING: readonly StageKind[] = ["passes", "remarks"];
 
+/** A pass in the pass log: `9 · gemv-rewriter · …`. */
+const PASS = /^(\d+) · /;
+
 export interface StageEvents {
+  /** Shows the program before and after a pass. */
+  compare(number: number): void;
   choose(kind: StageKind): void;
   close(): void;
 }
@@ -45,7 +50,7 @@ export class StagePane {
     this.frame = new Frame(kind, STAGE_KIND_LABELS[kind], LANGUAGES[kind], {
       hover: (line) => model.hover(model.ofStage(kind, line)),
       leave: () => model.hover(null),
-      pick: (line) => model.pin(model.ofStage(kind, line)),
+      pick: (line) => this.pick(line, events),
       move: (line) => model.hover(model.ofStage(kind, line)),
       step: (by) => room.step(by),
     });
@@ -62,6 +67,13 @@ export class StagePane {
     this.frame.tools.append(fold, ...this.frame.exports(file), this.closer);
     this.apply();
     this.redraw();
+  }
+
+  private pick(line: number, events: StageEvents): void {
+    const { model, texts } = this.room;
+    const pass = this.kind === "passes" && PASS.exec(texts.lines("passes")[line - 1] ?? "");
+    if (pass) events.compare(Number(pass[1]));
+    else model.pin(model.ofStage(this.kind, line));
   }
 
   private fold(on: boolean, node: HTMLElement): void {
@@ -130,7 +142,7 @@ export class StagePane {
     );
     if (notice) {
       const retry = notice.retry ? () => model.tryAgain() : undefined;
-      const next = notice.agree ? () => model.agree() : retry;
+      const next = notice.agree ? () => model.agree(this.kind) : retry;
       this.frame.showMessage(notice.text, notice.busy, next, notice.agree);
     }
     if (state.state === "requested") void model.request(this.kind);

@@ -1,6 +1,7 @@
 /** The panes of the stages, side by side, and the graph after them. */
 
-import { element } from "../dom";
+import { StagesView } from "../diff/stages";
+import { button, element } from "../dom";
 import type { StageKind } from "../schema/report";
 import { GraphView } from "../views/graph";
 import type { View } from "../views/view";
@@ -25,6 +26,8 @@ export class Stages {
   panes: StagePane[] = [];
   private kinds: StageKind[] = [];
   private graph: View | null = null;
+  /** The program before and after a pass, in place of the panes. */
+  private diff: View | null = null;
   /** The stages that were open before the graph. */
   private beside: StageKind[] = [];
 
@@ -51,6 +54,7 @@ export class Stages {
 
   /** Shows these stages. A pane of the same kind is reused and keeps its scroll position. */
   private open(kinds: readonly StageKind[]): void {
+    if (this.diff) this.endComparison();
     if (!this.room.model.programJson) return;
     const spare = [...this.panes];
     this.kinds = [...kinds];
@@ -74,6 +78,7 @@ export class Stages {
 
   private make(kind: StageKind): StagePane {
     const pane: StagePane = new StagePane(this.room, kind, {
+      compare: (number) => void this.compare(number, pane),
       choose: (next) => {
         const at = this.panes.indexOf(pane);
         this.open(chosen(this.kinds, at, next));
@@ -86,6 +91,43 @@ export class Stages {
       },
     });
     return pane;
+  }
+
+  private async compare(number: number, pane: StagePane): Promise<void> {
+    const { foot } = pane.frame;
+    const answer = this.room.model.comparePass(number);
+    if (!answer) {
+      foot.textContent = `No kernel is connected. In Python, report.passes().diff(${number}) compares them.`;
+      return;
+    }
+    foot.textContent = `Comparing the program before and after pass ${number} …`;
+    try {
+      const view = new StagesView([await answer]);
+      this.endComparison();
+      const back = button("← passes", "Back to the list of passes", () => {
+        this.endComparison();
+        pane.frame.pane.focus();
+      });
+      const bar = element("header", "jxs-pane-head", back);
+      const section = element("section", "jxs-diff-pane", bar, view.element);
+      section.setAttribute("aria-label", `Before and after pass ${number}`);
+      this.diff = view;
+      this.element.classList.add("jxs-comparing");
+      this.element.append(section);
+      pane.light(this.room.model.pinned);
+      view.shown?.();
+      back.focus();
+    } catch (error) {
+      foot.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private endComparison(): void {
+    this.diff?.element.parentElement?.remove();
+    this.diff?.dispose?.();
+    this.diff = null;
+    this.element.classList.remove("jxs-comparing");
+    this.events.fitted();
   }
 
   /** Shows or hides the graph, after the texts; `stacked`: below them. */
@@ -125,5 +167,6 @@ export class Stages {
   dispose(): void {
     for (const pane of this.panes) pane.dispose();
     this.graph?.dispose?.();
+    this.diff?.dispose?.();
   }
 }

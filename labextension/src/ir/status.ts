@@ -199,7 +199,10 @@ export function paneWords(
   total: number,
   selection: Selection | null,
 ): string {
-  if (!selection) return total ? count(total, "line") : "";
+  if (!selection) {
+    const hint = kind === "passes" ? " · a click on a pass compares before and after" : "";
+    return total ? count(total, "line") + hint : "";
+  }
   if (!total) return "";
   if (selection.origin === kind) return `line ${selection.line} of ${total}`;
   if (!selection.soft.size) return "—";

@@ -9,7 +9,9 @@ import {
   type NextStepJson,
   readNextSteps,
   readStageAnswer,
+  readStageDiff,
   type StageAnswerJson,
+  type StageDiffJson,
   type StageKind,
 } from "../schema/report";
 import { Gate } from "./gate";
@@ -50,6 +52,12 @@ export class LabHost implements Host {
       if (!answer) throw new TextAbsent("error", INCOMPLETE);
       return answer;
     });
+  }
+
+  async fetchPass(report: string, program: number, number: number): Promise<StageDiffJson> {
+    const diff = readStageDiff(await this.request({ op: "pass", report, program, number }));
+    if (!diff) throw new TextAbsent("error", INCOMPLETE);
+    return diff;
   }
 
   onReturn(callback: () => void): () => void {

@@ -12,14 +12,19 @@ import pytest
 from jax._src import monitoring
 
 import jaxscope
+from jaxscope.analysis.passes import log, pass_diff
+from jaxscope.analysis.passes.snapshots import Snapshots, plain
 from jaxscope.capture.program import passes as module
 from jaxscope.capture.program.passes import (
     FUSION_OPTIONS,
+    LLVM_OPTIONS,
+    NEWER_LLVM_OPTIONS,
     NEWER_OPTIONS,
     OPTIONS,
-    Dump,
-    dump,
+    QUICK,
     fusion_dump,
+    llvm_dump,
+    pass_dump,
 )
 from jaxscope.model import Unavailable
 from tests.private_names import break_private
@@ -59,17 +64,17 @@ def test_nothing_is_left_behind(
         before = live(), jitted._cache_size()
         monitoring.register_event_duration_secs_listener(heard)
         try:
-            found = dump(lowered, compiled)
+            found = pass_dump(lowered, compiled)
         finally:
             monitoring.unregister_event_duration_listener(heard)
-        assert isinstance(found, Dump), found
+        assert isinstance(found, Snapshots), found
         assert (live(), jitted._cache_size()) == before
     assert log.compiles == ()
     assert not [name for name in events if "compile" in name]
     assert list(tmp_path.iterdir()) == []
-    assert any(p.name == "algsimp" for p in found.passes.passes)
-    assert found.passes.files > len(found.passes.passes)
-    assert found.passes.seconds > 0
+    assert any(p.name == "algsimp" for p in found.passes)
+    assert found.files > len(found.passes)
+    assert found.seconds > 0
 
 
 def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> None:
@@ -89,9 +94,9 @@ def test_the_persistent_cache_is_neither_read_nor_written(tmp_path: Path) -> Non
         compiled = lowered.compile()
         entries = sorted(tmp_path.iterdir())
         assert entries
-        found = dump(lowered, compiled)
-        assert isinstance(found, Dump), found
-        assert any(p.name == "algsimp" for p in found.passes.passes)
+        found = pass_dump(lowered, compiled)
+        assert isinstance(found, Snapshots), found
+        assert any(p.name == "algsimp" for p in found.passes)
         assert sorted(path for path in tmp_path.iterdir() if "-atime" not in path.name) == [
             path for path in entries if "-atime" not in path.name
         ]
@@ -110,7 +115,7 @@ def test_a_jax_without_these_names_gives_a_reason(
         raise AttributeError("no such name")
 
     break_private(monkeypatch, "compile_apart", gone)
-    found = dump(lowered, compiled)
+    found = pass_dump(lowered, compiled)
     assert found == Unavailable("this JAX gave none (AttributeError: no such name)")
 
 
@@ -119,10 +124,10 @@ def test_an_option_that_xla_does_not_know_is_left_out(
 ) -> None:
     _, lowered, compiled = called
     monkeypatch.setattr(module, "NEWER_OPTIONS", {"xla_dump_nothing_of_this_name": True})
-    assert isinstance(dump(lowered, compiled), Dump)
+    assert isinstance(pass_dump(lowered, compiled), Snapshots)
 
 
-@pytest.mark.parametrize("dumped", [dump, fusion_dump])
+@pytest.mark.parametrize("dumped", [pass_dump, llvm_dump, fusion_dump])
 def test_an_error_of_xla_in_a_dump_is_one_line(
     called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch, dumped: Any
 ) -> None:
@@ -155,5 +160,86 @@ def test_a_program_with_a_callback_and_a_library_call_has_passes_and_remarks() -
 
 
 def test_no_option_is_one_on_which_xla_may_abort() -> None:
-    assert not any("emitter" in name for name in (*OPTIONS, *FUSION_OPTIONS))
-    assert NEWER_OPTIONS["xla_dump_emitter_re"] == "^llvm"
+    every = (*OPTIONS, *FUSION_OPTIONS, *LLVM_OPTIONS, *NEWER_OPTIONS)
+    assert not any("emitter" in name for name in every)
+    assert NEWER_LLVM_OPTIONS["xla_dump_emitter_re"] == "^llvm"
+
+
+def test_a_quick_dump_of_a_different_program_is_made_again(
+    called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lowered, compiled = called
+    asked: list[bool] = []
+    compile_apart = module._jax.compile_apart
+
+    def note(lowered: Any, options: Any) -> Any:
+        asked.append("xla_backend_optimization_level" in options)
+        return compile_apart(lowered, options)
+
+    break_private(monkeypatch, "compile_apart", note)
+    quick = {**QUICK, "xla_disable_hlo_passes": "fusion,gemv-rewriter,dot-library-rewriter,algsimp"}
+    monkeypatch.setattr(module, "QUICK", quick)
+    found = pass_dump(lowered, compiled)
+    assert isinstance(found, Snapshots), found
+    # Twice each where a newer option is unknown.
+    assert asked == sorted(asked, reverse=True)
+    assert {*asked} == {True, False}
+    assert any(one.name == "algsimp" for one in found.passes)
+
+
+def test_the_log_of_a_large_program_has_its_passes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "MOST_FOLLOWED", 5)
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
+    stage, passes = report.stage("passes"), report.passes()
+    assert not isinstance(passes, Unavailable)
+    *headings, _, rest = stage.text.split("\n")
+    assert [line.split(" · ")[1] for line in headings] == [one.name for one in passes]
+    assert "report.passes().follow(line)" in rest
+    assert stage.anchors == ()
+
+
+def test_a_pass_is_compared_line_by_line() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
+    passes = report.passes()
+    assert not isinstance(passes, Unavailable)
+    one = next(p for p in passes if p.name == "algsimp")
+    found = passes.diff(one.number).data
+    before, after = found.before.split("\n"), found.after.split("\n")
+    assert (found.before, found.after) == (passes.before(one.number), passes.after(one.number))
+    changed = [change for group in found.groups for change in group.changes]
+    for change in changed:
+        assert change.before is None or change.old in plain(before[change.before - 1])
+        assert change.after is None or change.new in plain(after[change.after - 1])
+    assert any("divide(" in c.old and "multiply(" in c.new for c in changed)
+    # Every line that only one side has is there, once.
+    for mine, others, own in ((before, after, "before"), (after, before, "after")):
+        known = {plain(line) for line in others}
+        only = [
+            n for n, line in enumerate(mine, 1) if plain(line) not in known and line.strip("} ")
+        ]
+        assert sorted(n for c in changed if (n := getattr(c, own))) == only
+    assert "rewritten" in passes.diff(one.number).to_text()
+    with pytest.raises(IndexError, match="There is no pass 99"):
+        passes.diff(99)
+
+
+def test_a_long_program_is_compared_around_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(30):
+            x = jnp.sin(x) + 1
+        return x / 3.0
+
+    with jaxscope.options(runs=0):
+        passes = jaxscope.inspect(chain, jnp.ones(8)).passes()
+    assert not isinstance(passes, Unavailable)
+    number = next(p.number for p in passes if p.name == "algsimp")
+    whole = passes.diff(number).data
+    monkeypatch.setattr(pass_diff, "MOST_LINES", 10)
+    few = passes.diff(number).data
+    assert len(few.before) < len(whole.before)
+    assert [g.caption for g in few.groups] == [g.caption for g in whole.groups]
+    lines = few.before.split("\n")
+    for change in (c for g in few.groups for c in g.changes if c.before):
+        assert plain(lines[change.before - 1]) == change.old
