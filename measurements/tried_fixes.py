@@ -7,6 +7,7 @@ the other parts that were measured at the same commit.
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -55,7 +56,11 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "cells": len(causes),
             "verdicts": [f"{_count(causes, one)} {one}" for one in verdicts if _count(causes, one)],
             "gains_shown": len(gains),
-            "gains_that_hold_in_all_of_5_processes": held,
+            "same_sign_and_intervals_that_meet_in_all_5_processes": held,
+            "better_again_in_all_5_processes": sum(
+                all(one["verdict"] == "better" for one in row["again"]) for row in gains
+            ),
+            "interval_covers_the_median_of_the_5": sum(map(_covers, gains)),
             "ok": held >= 0.9 * len(gains) and not _count(causes, "error"),
         },
         "nulls": {
@@ -79,12 +84,20 @@ def _count(rows: Sequence[dict[str, Any]], verdict: str) -> int:
 
 
 def _holds(first: dict[str, Any], again: dict[str, Any]) -> bool:
-    """The same verdict; for a gain of time also intervals that meet."""
-    if again["verdict"] != "better":
-        return False
-    if first["ratio"] is None or first["ratio"][2] >= 1 or first["aim"] != "time":
-        return True
-    return first["ratio"][1] <= again["ratio"][2] and again["ratio"][1] <= first["ratio"][2]
+    """The same sign, and intervals that meet; for another aim than time the same verdict."""
+    if first["aim"] != "time" or again["ratio"] is None:
+        return again["verdict"] == "better"
+    (_, low, high), (found, least, most) = first["ratio"], again["ratio"]
+    return found < 1 and low <= most and least <= high
+
+
+def _covers(row: dict[str, Any]) -> bool:
+    """Whether the interval shown covers the median of the other processes."""
+    if row["aim"] != "time":
+        return row["held"]
+    found = [one["ratio"][0] for one in row["again"] if one["ratio"] is not None]
+    _, low, high = row["ratio"]
+    return bool(found) and low <= statistics.median(found) <= high
 
 
 def one(kind: str, number: int) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from jaxscope.analysis.variants.edits import (
     operand,
     parsed,
     source_of,
+    with_functools,
 )
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Aim, Change
 
-NOT_SO = "The code on this line has a different form than the rewrite knows, so it was not tried."
+NOT_SO = "The code on this line has a different form than the rewrite knows."
 Rewrite = Callable[[str, int | None], str]
 """From a text and a line to the changed text; empty where the form is another."""
 
@@ -163,9 +164,30 @@ def _map(text: str, line: int | None) -> str:
                 given = _batch(text, xs, source_of(text, function.value))
                 made = f"jax.vmap(lambda {name}: {source_of(text, element)})({given})"
                 return edited(text, [Edit(node, made)])
+            case ast.For(
+                target=ast.Name(id=name),
+                iter=xs,
+                orelse=[],
+                body=[
+                    ast.Expr(
+                        ast.Call(
+                            func=ast.Attribute(value=ast.Name(id=rows), attr="append"),
+                            args=[element],
+                            keywords=[],
+                        )
+                    )
+                ],
+            ) if _reads(element, name) and not _reads(element, rows):
+                given = _batch(text, xs, "jax.numpy")
+                vmapped = f"jax.vmap(lambda {name}: {source_of(text, element)})({given})"
+                return edited(text, [Edit(node, f"{rows}.extend({vmapped})")])
             case _:
                 pass
     return ""
+
+
+def _reads(element: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(element))
 
 
 def _batch(text: str, xs: ast.expr, module: str) -> str:
@@ -278,6 +300,53 @@ def _stores(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Store)
 
 
+def masked_reduction(finding: Finding, text: str) -> Change | str:
+    """`jnp.sum(x[jnp.nonzero(mask, size=n)])` as the sum of a `where`."""
+    neutral = _WHERE.search(finding.fix)
+    if neutral is None:
+        return "The finding names no value to pad with."
+    rule = _rule("`where` instead of `nonzero`", lambda text, line: _where(text, line, neutral[1]))
+    return rule(finding, text)
+
+
+_WHERE = re.compile(r"`jnp\.where\(mask, values, ([^`]+)\)`")
+
+
+def _where(text: str, line: int | None, neutral: str) -> str:
+    for node in on_line(parsed(text), line):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="sum" | "prod" | "max" | "min") as reduce, args=[value]
+            ):
+                pass
+            case _:
+                continue
+        picked = [
+            (one, one.slice.args[0])
+            for one in ast.walk(value)
+            if isinstance(one, ast.Subscript)
+            and isinstance(one.slice, ast.Call)
+            and function_name(one.slice) == "nonzero"
+            and one.slice.args
+        ]
+        masks = {ast.unparse(mask) for _, mask in picked}
+        if len(masks) != 1:
+            continue
+        module, mask = source_of(text, reduce.value), source_of(text, picked[0][1])
+        whole = edited(text, [Edit(one, operand(text, one.value)) for one, _ in picked])
+        shorter = len(text.encode()) - len(whole.encode())
+        end = (value.end_col_offset or 0) - shorter
+        lines = whole.split("\n")
+        if value.lineno != value.end_lineno:
+            continue
+        row = lines[value.lineno - 1].encode()
+        inner = row[value.col_offset : end].decode()
+        made = f"{module}.where({mask}, {inner}, {neutral})"
+        lines[value.lineno - 1] = (row[: value.col_offset] + made.encode() + row[end:]).decode()
+        return "\n".join(lines)
+    return ""
+
+
 explicit_inverse = _rule("`solve` instead of an inverse", _inverse)
 full_sort = _rule("`top_k`, `max` or `min` instead of a sort", _sort)
 one_hot_matmul = _rule("index the table", _one_hot)
@@ -300,8 +369,20 @@ def saved_residuals(finding: Finding, text: str) -> Change | str:
             first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
             indent = " " * node.col_offset
             # Innermost: a decorator such as `jit` stays outside.
-            lines.insert(node.lineno - 1, f"{indent}@jax.checkpoint")
-            made = "\n".join(lines)
+            made, saving = [
+                "\n".join([*lines[: node.lineno - 1], indent + one, *lines[node.lineno - 1 :]])
+                for one in ("@jax.checkpoint", _DOTS)
+            ]
             title = f"`jax.checkpoint` on `{node.name}`"
-            return Change(title, first, finding.source, made, aim=Aim.MEMORY)
+            other = Change(
+                f"{title}, which saves the matrix products",
+                first,
+                finding.source,
+                with_functools(saving),
+                aim=Aim.MEMORY,
+            )
+            return Change(title, first, finding.source, made, aim=Aim.MEMORY, others=(other,))
     return NOT_SO
+
+
+_DOTS = "@functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable)"

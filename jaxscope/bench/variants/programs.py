@@ -14,6 +14,7 @@ import jax
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.bench.rounds.watchdog import run_on_thread
 from jaxscope.bench.variants.isolation import (
+    TrialFailed,
     TrialRefused,
     copied_arguments,
     function_behind,
@@ -24,7 +25,7 @@ from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
+from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, is_jitted, parse_call
 from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
@@ -47,7 +48,7 @@ class BuiltProgram:
 
     name: str
     call: Callable[..., Any]
-    """The compiled program, of flat positional arguments and keywords bound already."""
+    """The compiled program, of positional arguments; the last holds the keywords, if any."""
     args: tuple[Any, ...]
     donates: bool
     results: Mapping[str, Any]
@@ -118,6 +119,15 @@ class Builder:
         found = [node.id for node in ast.walk(self.syntax) if isinstance(node, ast.Name)]
         return tuple(dict.fromkeys(found))
 
+    def loop_names(self) -> frozenset[str]:
+        """Names that only a `for` of the code binds: a loop variable is not a result."""
+        walked = list(ast.walk(self.syntax))
+        targets = [node.target for node in walked if isinstance(node, ast.For)]
+        inside = {id(n) for target in targets for n in ast.walk(target)}
+        stored = [n for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        others = {n.id for n in stored if id(n) not in inside}
+        return frozenset([n.id for n in stored if n.id not in others])
+
     def build(
         self,
         namespace: MutableMapping[str, Any],
@@ -144,7 +154,7 @@ class Builder:
                 invocation("trial", origin.form, settings, context, source) as given,
             ):
                 if text is None:
-                    call = self._call(namespace)
+                    call = self._call(namespace, change)
                     return self._one(CallSubject(call, settings, namespace), given, change)
                 if origin.form is Form.PROFILED:
                     return self._plain(text, namespace)
@@ -156,6 +166,8 @@ class Builder:
         self, namespace: MutableMapping[str, Any], change: Change
     ) -> AbstractContextManager[None]:
         """Functions of other cells, defined again where the program may call a changed one."""
+        if self._of_line(change):
+            return nullcontext()
         if self.origin.text is None and self.origin.held is None:
             return redefined(namespace, self.sources, change)
         if not change.text or (self.origin.text is not None and change.source == 0):
@@ -164,11 +176,16 @@ class Builder:
         moved = change if self.origin.text is None else replace(change, source=change.source - 1)
         return redefined(namespace, others, moved)
 
-    def _call(self, namespace: MutableMapping[str, Any]) -> FunctionCall:
+    def _of_line(self, change: Change) -> bool:
+        """Whether the change is in the expression of a line magic."""
+        return bool(change.text) and self.sources[change.source].file == FILE
+
+    def _call(self, namespace: MutableMapping[str, Any], change: Change) -> FunctionCall:
         """The call, of the function as it is defined now, on copies of its arguments."""
         call = self.call
         if call is None:
-            return evaluate_call(parse_call(self.origin.expression, "jaxtry"), namespace)
+            text = change.text if self._of_line(change) else self.origin.expression
+            return evaluate_call(parse_call(text, "jaxtry"), namespace)
         args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
         name = getattr(call.function, "__name__", "")
         function = call.function
@@ -244,13 +261,19 @@ class Builder:
         chosen = [one for one in found if one[1].request.name == self.wanted]
         chosen = chosen or (found if len(found) == 1 else [])
         if not chosen:
-            raise TrialRefused(f"The changed cell does not compile `{self.wanted}` any more.")
+            raise TrialFailed(f"The changed cell does not compile `{self.wanted}` any more.")
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
+        lowered = captured.handles.lowered
+        if original is not None and _results(original.lowered) != _results(lowered):
+            raise TrialRefused(
+                f"The changed cell calls `{self.wanted}` for results of other shapes, so one call "
+                "cannot be timed against the other."
+            )
         args, kwargs = captured.request.args, captured.request.kwargs
         replaced = None
         if _is_deleted((args, kwargs)):
-            if original is None or kwargs:
+            if original is None:
                 raise TrialRefused("The cell donates its arguments, so it cannot run twice.")
             replaced = original.args
         return self._built(captured, args, kwargs, change, None, None, {}, results, replaced)
@@ -279,7 +302,7 @@ class Builder:
         needs = memory.memory(compiled)
         devices = describe.device_objects(handles)
         if isinstance(needs, Memory) and devices and (why := memory.fits(needs, devices[0])):
-            raise TrialRefused(why)
+            raise TrialFailed(why)
         infos = describe.argument_infos(handles)
         donates = any(info.donated for info in infos)
         args, kwargs = captured.arguments(args, kwargs)
@@ -287,12 +310,13 @@ class Builder:
             raise TrialRefused("The report is of shapes, without values to run: pass arrays.")
         static = _without_statics(captured, args, kwargs)
         args, kwargs = static if static is not None else (args, kwargs)
-        args = args if replaced is None else replaced
 
         def call(*values: Any) -> Any:
-            return compiled(*values, **kwargs)
+            return compiled(*values[:-1], **values[-1])
 
-        target = compiled if not kwargs else call
+        # Keywords are the last argument, so that they are copied where they are donated.
+        target, args = (call, (*args, kwargs)) if kwargs else (compiled, tuple(args))
+        args = args if replaced is None else replaced
         outputs = self._within(
             lambda: jax.block_until_ready(target(*(copied(args) if donates else args))), "one call"
         )
@@ -310,7 +334,7 @@ class Builder:
             compile_s,
         )
         name = captured.request.name
-        return BuiltProgram(name, target, tuple(args), donates, results, plan, handles.lowered)
+        return BuiltProgram(name, target, args, donates, results, plan, handles.lowered)
 
     def _within(self, work: Callable[[], Any], what: str) -> Any:
         return run_on_thread(work, self.limit_s, f"The trial: {what}")
@@ -330,6 +354,12 @@ def _without_statics(
     kept = [a for a in args if all(choose(leaf).traced for leaf in jax.tree_util.tree_leaves(a))]
     known = {k: v for k, v in kwargs.items() if k in infos[1]}
     return (tuple(kept), known) if len(kept) == len(infos[0]) else None
+
+
+def _results(lowered: Any) -> list[tuple[Any, Any]]:
+    """Shape and dtype of each result of a program."""
+    leaves = jax.tree_util.tree_leaves(getattr(lowered, "out_info", None))
+    return [(leaf.shape, leaf.dtype) for leaf in leaves]
 
 
 def _is_deleted(tree: Any) -> bool:

@@ -15,7 +15,7 @@ from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
 from jaxscope.bench.rounds.timed_call import TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm
-from jaxscope.bench.variants.isolation import TrialRefused
+from jaxscope.bench.variants.isolation import TrialFailed
 from jaxscope.bench.variants.programs import BuiltProgram
 from jaxscope.bench.warnings import results
 from jaxscope.capture.timing.sampling import waiting
@@ -73,7 +73,7 @@ def ratio(before: BuiltProgram, after: BuiltProgram, deadline: float, alarm: Ala
         late = number > 0 and time.perf_counter() - began > _ENOUGH_S
         if verdicts.is_settled(found) or late:
             break
-    return verdicts.agreeing(found)
+    return verdicts.widened(verdicts.agreeing(found))
 
 
 def _series(
@@ -81,7 +81,7 @@ def _series(
 ) -> Ratio:
     left = deadline - time.perf_counter()
     if left < SERIES_S / 2:
-        raise TrialRefused("The time limit was reached before the rounds were complete.")
+        raise TrialFailed("The time limit was reached before the rounds were complete.")
     base, changed = _timed("before", before), _timed("after", after)
     for one in (base, changed):
         with alarm.within(left, "The warm-up"):
@@ -96,7 +96,7 @@ def _series(
     run_rounds([base, changed], base, limits, alarm=alarm, twin=twin, deadline=deadline, seed=seed)
     for one in (base, changed):
         if one.failure:
-            raise TrialRefused(one.failure)
+            raise TrialFailed(one.failure)
     everyone = [base, changed, *([] if twin.failure else [twin])]
     count, (left_out, _) = finished(everyone), dropped(everyone)
     kept = [i for i in range(count) if i not in set(left_out)]

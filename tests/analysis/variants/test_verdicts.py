@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jaxscope.analysis.variants.flags import flags_for
-from jaxscope.analysis.variants.verdicts import agreeing, is_settled, judge
+from jaxscope.analysis.variants.verdicts import agreeing, is_settled, judge, widened
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
 
@@ -29,7 +29,7 @@ PLAN = PlanFigures(1e6, 1e6, 1000, 0.1)
     ],
 )
 def test_the_interval_decides(ratio: Ratio, verdict: TrialVerdict) -> None:
-    assert judge(ratio, Aim.TIME, PLAN, PLAN)[0] is verdict
+    assert judge(widened(ratio), Aim.TIME, PLAN, PLAN)[0] is verdict
 
 
 def test_a_fix_of_memory_is_judged_by_the_peak() -> None:
