@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from jaxscope.analysis.variants import constants, donation, eager, forms, loops
+from jaxscope.analysis.variants import batches, constants, donation, eager, forms, loops
 from jaxscope.model import Finding, FindingKind, Form, Record
 from jaxscope.model.variants import Aim, Change
 
@@ -24,7 +24,7 @@ def host_transfer(finding: Finding, text: str) -> Change | str:
 def unrolled_loop(finding: Finding, text: str) -> Change | str:
     """A `for` loop as `fori_loop` or `scan`; a list of independent results as `vmap`."""
     found = loops.rolled(finding, text)
-    made = forms.sequential_map(finding, text) if isinstance(found, str) else found
+    made = batches.sequential_map(finding, text) if isinstance(found, str) else found
     if isinstance(made, str):
         return found
     others = tuple([replace(one, aim=Aim.COMPILE) for one in made.others])
@@ -40,10 +40,10 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.NON_JAX_CONSTANT: "The array is converted in an earlier cell.",
     FindingKind.TRAINING_LOOP: unrolled_loop,
     FindingKind.UNROLLED_LOOP: unrolled_loop,
-    FindingKind.SEQUENTIAL_VMAP: forms.sequential_vmap,
-    FindingKind.SEQUENTIAL_MAP: forms.sequential_map,
+    FindingKind.SEQUENTIAL_VMAP: batches.sequential_vmap,
+    FindingKind.SEQUENTIAL_MAP: batches.sequential_map,
     FindingKind.TYPE_PROMOTION: forms.type_promotion,
-    FindingKind.COND_TO_SELECT: forms.cond_to_select,
+    FindingKind.COND_TO_SELECT: batches.cond_to_select,
     FindingKind.CAPTURED_CONSTANT: constants.captured_constant,
     FindingKind.CONSTANT_FOLDED: "Nothing is left to time: the data must come from outside.",
     FindingKind.FULL_SORT: forms.full_sort,

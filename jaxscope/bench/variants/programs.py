@@ -13,6 +13,12 @@ import jax
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.bench.rounds.watchdog import run_on_thread
+from jaxscope.bench.variants.built_program import (
+    BuiltProgram,
+    bound,
+    is_deleted,
+    result_shapes,
+)
 from jaxscope.bench.variants.isolation import (
     TrialFailed,
     TrialRefused,
@@ -26,7 +32,6 @@ from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
 from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, is_jitted, parse_call
-from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured, device_and_precision
@@ -40,32 +45,6 @@ from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.model import Cost, Form, Memory, Source
 from jaxscope.model.variants import Change, PlanFigures
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltProgram:
-    """A compiled program with its arguments and its results."""
-
-    name: str
-    call: Callable[..., Any]
-    """The compiled program, of positional arguments; the last holds the keywords, if any."""
-    args: tuple[Any, ...]
-    donates: bool
-    results: Mapping[str, Any]
-    """Values by name, as the code binds them; the value of the last expression as ``."""
-    plan: PlanFigures
-    lowered: Any = None
-    """JAX's `Lowered`; None for plain Python."""
-
-    def same_program(self, other: BuiltProgram) -> bool:
-        """Whether both were lowered to the same text."""
-        if self.lowered is None or other.lowered is None:
-            return False
-        return self.lowered.as_text() == other.lowered.as_text()
-
-    def fresh(self) -> tuple[Any, ...]:
-        """Arguments for one more call."""
-        return copied(self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +163,10 @@ class Builder:
         """The call, of the function as it is defined now, on copies of its arguments."""
         call = self.call
         if call is None:
-            text = change.text if self._of_line(change) else self.origin.expression
+            text = self.origin.expression
+            if self._of_line(change):
+                namespace.setdefault("jax", jax)  # the rewrites name it
+                text = change.text
             return evaluate_call(parse_call(text, "jaxtry"), namespace)
         args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
         name = getattr(call.function, "__name__", "")
@@ -250,7 +232,7 @@ class Builder:
         cell = forms[given.form](text, settings, namespace)
         before = dict(namespace)
         value = cell.execute(given)
-        results = _bound(before, namespace, value)
+        results = bound(before, namespace, value)
         found: list[tuple[Any, Captured]] = []
         if isinstance(cell, FunctionCell):
             found += [(wrapped, captured) for _, wrapped, captured in cell.calls.compiled]
@@ -265,14 +247,14 @@ class Builder:
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
         lowered = captured.handles.lowered
-        if original is not None and _results(original.lowered) != _results(lowered):
+        if original is not None and result_shapes(original.lowered) != result_shapes(lowered):
             raise TrialRefused(
                 f"The changed cell calls `{self.wanted}` for results of other shapes, so one call "
                 "cannot be timed against the other."
             )
         args, kwargs = captured.request.args, captured.request.kwargs
         replaced = None
-        if _is_deleted((args, kwargs)):
+        if is_deleted((args, kwargs)):
             if original is None:
                 raise TrialRefused("The cell donates its arguments, so it cannot run twice.")
             replaced = original.args
@@ -324,7 +306,7 @@ class Builder:
             assert finalize is not None
             space = self.space
             value = finalize(outputs)
-            results = _bound(before, space, value)
+            results = bound(before, space, value)
         cost = describe.cost(handles)
         counted = isinstance(cost, Cost)
         plan = PlanFigures(
@@ -356,33 +338,9 @@ def _without_statics(
     return (tuple(kept), known) if len(kept) == len(infos[0]) else None
 
 
-def _results(lowered: Any) -> list[tuple[Any, Any]]:
-    """Shape and dtype of each result of a program."""
-    leaves = jax.tree_util.tree_leaves(getattr(lowered, "out_info", None))
-    return [(leaf.shape, leaf.dtype) for leaf in leaves]
-
-
-def _is_deleted(tree: Any) -> bool:
-    leaves = jax.tree_util.tree_leaves(tree)
-    return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
-
-
 def _same_place(one: Any, other: Any) -> bool:
     """Whether two functions are of the same definition, which was perhaps run again."""
     mine, theirs = function_behind(one), function_behind(other)
     if mine is None or theirs is None or is_jitted(one) is not is_jitted(other):
         return False
     return mine.__code__.co_filename == theirs.__code__.co_filename
-
-
-def _bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    """The data that the code bound, and its value."""
-    found = {
-        name: one
-        for name, one in after.items()
-        if not name.startswith("_")
-        and before.get(name) is not one
-        and not callable(one)
-        and not holds_tracer(one)
-    }
-    return {**found, "": value}

@@ -15,8 +15,8 @@ from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
 from jaxscope.bench.rounds.timed_call import TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm
+from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialFailed
-from jaxscope.bench.variants.programs import BuiltProgram
 from jaxscope.bench.warnings import results
 from jaxscope.capture.timing.sampling import waiting
 from jaxscope.model.comparison import Ratio

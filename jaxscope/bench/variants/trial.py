@@ -13,6 +13,7 @@ from jaxscope.analysis.variants.edits import unified
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import (
     TrialFailed,
     TrialRefused,
@@ -21,7 +22,7 @@ from jaxscope.bench.variants.isolation import (
     reached,
     refuse_effects,
 )
-from jaxscope.bench.variants.programs import Builder, BuiltProgram
+from jaxscope.bench.variants.programs import Builder
 from jaxscope.capture.forms.call import FILE
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.model import FindingKind, Form, Record, SourceKind
@@ -95,7 +96,7 @@ class _Trials:
         text = "" if source is None else source.text
         cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
         if source is not None and source.file == FILE:
-            cell = f"%jaxjit {cell}"
+            cell = "\n".join([*_imports(change, self.origin), f"%jaxjit {cell}"])
         shown = unified(text, change.text) if change.text else ""
         if change.donate:
             cell = _with_option(text, f"-d {','.join(change.donate)}")
@@ -125,7 +126,8 @@ class _Trials:
         )
 
     def _tried(self, change: Change) -> tuple[Change, VariantTrial]:
-        change = with_jax(change, self.origin)
+        source = self.record.sources[change.source] if self.record.sources else None
+        change = with_jax(change, self.origin, "" if source is None else source.file)
         self.say(f"trying: {change.title}")
         key = dataclasses.replace(change, line=None)
         found = self._known.get(key) or tried(self.record, self.origin, change, self.time_limit)
@@ -140,14 +142,18 @@ def _costs(trial: VariantTrial) -> bool:
     return trial.verdict is TrialVerdict.BETTER and trial.ratio is not None and trial.ratio.low > 1
 
 
-def with_jax(change: Change, origin: RunOrigin) -> Change:
+def with_jax(change: Change, origin: RunOrigin, file: str = "") -> Change:
     """The change with `import jax` where its code needs that and the namespace lacks it."""
-    known = origin.held is not None or "jax" in origin.namespace
-    if known or not re.search(r"\bjax\.", change.text) or "import jax\n" in change.text:
+    if file == FILE or not _imports(change, origin):
         return change
     lines = change.text.split("\n")
     lines.insert(int(lines[0].startswith("%%")), "import jax")
     return dataclasses.replace(change, text="\n".join(lines))
+
+
+def _imports(change: Change, origin: RunOrigin) -> list[str]:
+    known = origin.held is not None or "jax" in origin.namespace or "import jax\n" in change.text
+    return ["import jax"] if re.search(r"\bjax\.", change.text) and not known else []
 
 
 def _with_option(text: str, option: str) -> str:

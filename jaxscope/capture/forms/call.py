@@ -190,4 +190,4 @@ def _is_data(value: Any) -> bool:
 
 def _evaluated(tree: ast.Expression, call: ast.Call, namespace: MutableMapping[str, Any]) -> Any:
     located = ast.fix_missing_locations(ast.copy_location(tree, call))
-    return eval(compile(located, FILE, "eval"), namespace)
+    return eval(compile(located, FILE, "eval"), namespace)  # type: ignore[arg-type]
