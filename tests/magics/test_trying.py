@@ -309,6 +309,8 @@ def test_an_input_that_was_deleted_since(notebook: Notebook) -> None:
     notebook.must(INVERSE)
     notebook.must("b.delete()")
     assert "`b` was donated or deleted since the run" in tried(notebook, "%jaxtry 1")[0].why
+    notebook.must("b = 3")
+    assert "The code itself now raises" in tried(notebook, "%jaxtry 1")[0].why
     notebook.must("del b")
     assert "`b` was deleted since the run" in tried(notebook, "%jaxtry 1")[0].why
 

@@ -38,11 +38,15 @@ def rule_of(title: str, rewrite: Rewrite) -> Callable[[Finding, str], Change | s
 
 
 def _product(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
-    """The operands of `a @ b`, `jnp.dot(a, b)` and `jnp.matmul(a, b)`."""
+    """The operands of `a @ b`, `jnp.dot(a, b)`, `jnp.matmul(a, b)` and `f(a).dot(b)`."""
     match node:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
             return left, right
         case ast.Call(func=ast.Attribute(attr="dot" | "matmul"), args=[left, right], keywords=[]):
+            return left, right
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call() as left, attr="dot"), args=[right], keywords=[]
+        ):
             return left, right
         case _:
             return None

@@ -10,8 +10,8 @@ from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
 
 PLACEMENT = 0.05
-"""Two placements of the same program in memory differ by a few percent, from process to process:
-the interval of a ratio is wider by this."""
+"""Placements in memory differ by a few percent from process to process, more between programs that
+do different work: the logarithm of a ratio scatters by this, times one plus its own size."""
 PEAK = 0.05
 """The same for the planned peak, which is exact: less is not worth an edit."""
 
@@ -44,7 +44,7 @@ def agreeing(series: Sequence[Ratio]) -> Ratio:
 
 def widened(ratio: Ratio) -> Ratio:
     """The ratio with the interval of any process, not only of this one."""
-    more = 1 + PLACEMENT
+    more = math.exp(PLACEMENT * (1 + abs(math.log(ratio.estimate))))
     return replace(ratio, low=ratio.low / more, high=ratio.high * more)
 
 

@@ -202,7 +202,14 @@ def _without_figures(change: Change, verdict: TrialVerdict, why: str) -> Variant
 
 def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltProgram, BuiltProgram]:
     """The original and the changed program; the namespace is the same afterwards."""
-    original = built(builder, Change(""), alarm)
+    try:
+        original = built(builder, Change(""), alarm)
+    except (TrialRefused, TimedOut, NameError):
+        raise
+    except Exception as error:
+        raise TrialRefused(
+            f"The code itself now raises {describe_error(error)}: run the cell again."
+        ) from error
     try:
         return original, built(builder, change, alarm, original)
     except (TrialRefused, TimedOut):

@@ -20,6 +20,7 @@ CASES = (
     (K.FULL_SORT, "y = jnp.argsort(a - b)[:3]", "y = jax.lax.top_k(-(a - b), 3)[1]"),
     (K.ONE_HOT_MATMUL, "y = jax.nn.one_hot(i, 9) @ (t + u)", "y = (t + u)[i]"),
     (K.EXPLICIT_INVERSE, "y = jnp.dot(jnp.linalg.inv(m), b)", "y = jnp.linalg.solve(m, b)"),
+    (K.EXPLICIT_INVERSE, "y = jnp.linalg.inv(m).dot(b).sum()", "y = jnp.linalg.solve(m, b).sum()"),
     (K.FULL_SORT, "y = jnp.sort(x)[-1] * 2", "y = jnp.max(x) * 2"),
     (K.FULL_SORT, "y = jnp.sort(x)[::-1][0]", "y = jnp.max(x)"),
     (K.FULL_SORT, "y = jnp.argsort(x)[0]", "y = jnp.argmin(x)"),
