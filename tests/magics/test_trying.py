@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
 from jaxscope.bench.variants import rounds, trial
+from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from jaxscope.model.variants import Change, TrialVerdict
+from jaxscope.model.variants import Change, PlanFigures, TrialVerdict
 from jaxscope.results.trials import Trials
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -252,11 +255,41 @@ def test_another_form_is_tried_where_the_first_makes_calls_slower(
 
 def test_a_loop_variable_is_not_a_result(notebook: Notebook) -> None:
     notebook.must(
-        "%%jaxjit -n 1\nout = []\nfor row in m:\n    out.append(row * b + row)\ny = jnp.stack(out)"
+        "%%jaxjit -n 1\nout = []\nfor row in m[:20]:\n    out.append(row * b + row)\ny = jnp.stack(out)"
     )
     trial = tried(notebook, "%jaxtry 1")[0]
     assert trial.verdict is TrialVerdict.BETTER
     assert "+out.extend(jax.vmap(lambda row: row * b + row)" in trial.diff
+
+
+def test_a_fix_brings_the_import_that_the_notebook_lacks(notebook: Notebook) -> None:
+    notebook.must("def largest(x):\n    return jnp.sort(x)[-2:]\nbig = jnp.tile(b, 40); del jax")
+    for run, cell in (("%jaxjit -n 1 largest(big)", "import jax\ndef"), ("y = largest(big)", "")):
+        notebook.must(run if cell else f"%%jaxjit -n 1\n{run}")
+        trial = tried(notebook, "%jaxtry 1")[0]
+        assert trial.verdict is TrialVerdict.BETTER, trial.why
+        assert trial.cell.startswith(cell)
+
+
+def test_a_gain_that_hangs_on_the_address_of_a_numpy_array_is_no_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    array = np.ones(100_000, np.float32)
+    plan = PlanFigures(None, None, None, None)
+    mine = BuiltProgram("f", lambda x: x, (array,), False, {}, plan)
+    other = BuiltProgram("f", lambda x: x, (jax.numpy.asarray(array),), False, {}, plan)
+    faster = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
+
+    def series(before: BuiltProgram, *_: Any) -> Ratio:
+        return faster if before.args[0] is array else Ratio(1.0, 0.99, 1.01, RatioVerdict.SAME)
+
+    monkeypatch.setattr(rounds, "_series", series)
+    found = rounds.ratio(mine, other, 0.0, None)  # type: ignore[arg-type]
+    assert found.verdict is RatioVerdict.UNCLEAR
+    assert "depends on the address" in found.why
+    moved = rounds._elsewhere(array)
+    assert np.array_equal(moved, array)
+    assert (moved.ctypes.data % 64 == 0) is not (array.ctypes.data % 64 == 0)
 
 
 def test_a_method_of_an_array_is_a_program_of_its_expression(notebook: Notebook) -> None:

@@ -62,6 +62,12 @@ def test_two_of_three_series_decide_and_their_interval_covers_both() -> None:
     assert agreeing([FASTER, SAME, UNCLEAR]).verdict is RatioVerdict.UNCLEAR
 
 
+def test_an_interval_is_that_of_any_process_and_wider_for_a_large_ratio() -> None:
+    near, far = widened(SLIGHTLY), widened(replace(FASTER, estimate=0.05, low=0.05, high=0.05))
+    assert (near.low, near.high) == pytest.approx((0.96 / 1.053, 0.98 * 1.053), rel=1e-3)
+    assert far.high == pytest.approx(0.061, rel=1e-2)
+
+
 def test_options_are_those_of_the_backend_and_the_version() -> None:
     assert "xla_cpu_experimental_ynn_fusion_type" in {f.name for f in flags_for("cpu", "0.10.2")}
     assert "xla_cpu_experimental_ynn_fusion_type" not in {f.name for f in flags_for("cpu", "0.9.0")}
