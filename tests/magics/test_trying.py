@@ -255,11 +255,12 @@ def test_another_form_is_tried_where_the_first_makes_calls_slower(
 
 def test_a_loop_variable_is_not_a_result(notebook: Notebook) -> None:
     notebook.must(
-        "%%jaxjit -n 1\nout = []\nfor row in m[:20]:\n    out.append(row * b + row)\ny = jnp.stack(out)"
+        "%%jaxjit -n 1\nout = []\nfor row in m[:20]:\n"
+        "    out.append(row * b + jnp.abs(row) * b)\ny = jnp.stack(out)"
     )
     trial = tried(notebook, "%jaxtry 1")[0]
     assert trial.verdict is TrialVerdict.BETTER
-    assert "+out.extend(jax.vmap(lambda row: row * b + row)" in trial.diff
+    assert "+out.extend(jax.vmap(lambda row: row * b + jnp.abs(row) * b)" in trial.diff
 
 
 def test_a_fix_brings_the_import_that_the_notebook_lacks(notebook: Notebook) -> None:
