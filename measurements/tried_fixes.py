@@ -72,7 +72,8 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "beyond_compile": {
             "median_s": beyond[len(beyond) // 2],
             "p90_s": beyond[int(0.9 * len(beyond))],
-            "within_5_s": sum(one <= LIMIT_S for one in beyond),
+            "limit_s": LIMIT_S,
+            "within_the_limit": sum(one <= LIMIT_S for one in beyond),
             "trials": len(beyond),
         },
         "rows": sorted(rows, key=lambda row: (row["kind"], row["cell"])),
