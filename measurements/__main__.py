@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,13 @@ def gpu() -> str:
 def main(names: list[str]) -> int:
     """Run the named measurements, or all: 1 when one failed, 2 for an unknown name.
 
-    `--gpu` runs those that a GPU changes, and writes to a folder of their own.
+    `--gpu` runs those that a GPU changes, and writes to a folder of their own. `--part 1/4` is
+    passed to a measurement that can run in parts.
     """
+    given: list[str] = []
+    if "--part" in names:
+        at = names.index("--part")
+        given, names = names[at : at + 2], names[:at] + names[at + 2 :]
     if "--gpu" in names:
         device = gpu()
         if not device:
@@ -108,11 +114,13 @@ def main(names: list[str]) -> int:
             return 0
         names = [name for name in names if name != "--gpu"] or list(ON_A_GPU)
         return measured(names, FOLDER / "gpu", {"device": device})
-    return measured(names, FOLDER, {})
+    return measured(names, FOLDER, {}, given)
 
 
-def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
-    """Measure into a folder; `more` describes the machine."""
+def measured(
+    names: list[str], folder: Path, more: dict[str, Any], given: Sequence[str] = ()
+) -> int:
+    """Measure into a folder; `more` describes the machine, `given` are options of the modules."""
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         print(f"There is no measurement {unknown[0]!r}. There are: {', '.join(NAMES)}.")
@@ -122,7 +130,10 @@ def measured(names: list[str], folder: Path, more: dict[str, Any]) -> int:
     for name in names or NAMES:
         around = {**environment(), **more}
         done = subprocess.run(
-            [sys.executable, "-m", f"measurements.{name}"], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-m", f"measurements.{name}", *given],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             failed = 1

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "docs" / "measured"
 DOCUMENTS = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("benchmark-method", "causes", "how-it-works", "peers")),
+    *(f"docs/{name}.md" for name in ("benchmark-method", "causes", "how-it-works", "peers", "try")),
 )
 MARK = re.compile(
     r"(<!-- measured:(?P<key>[^*>]+?)(?:\*(?P<factor>[\d.e+-]+))? -->)(?P<text>.*?)"

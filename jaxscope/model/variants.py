@@ -17,9 +17,10 @@ class TrialVerdict(StrEnum):
     UNCLEAR = "unclear"
     RESULTS_DIFFER = "results differ"
     FAILED = "failed"
-    """It was tried and stopped, or refused: the reason is a sentence."""
+    """It was tried and stopped: the reason is a sentence."""
     NOT_TRIED = "not tried"
-    """There is nothing mechanical to try: the reason is a sentence."""
+    """Nothing was run, because no change is known or the code must not run again: the reason is a
+    sentence."""
 
 
 class Aim(StrEnum):
@@ -50,6 +51,8 @@ class Change:
     options: tuple[tuple[str, str | bool | int], ...] = ()
     """Compiler options."""
     aim: Aim = Aim.TIME
+    others: tuple[Change, ...] = ()
+    """Other forms of it, tried where this one brings nothing or makes calls slower."""
 
 
 @dataclass(frozen=True, slots=True)

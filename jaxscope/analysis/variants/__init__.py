@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from jaxscope.analysis.variants import constants, donation, eager, forms, loops
+from jaxscope.analysis.variants import batches, constants, donation, eager, forms, loops
 from jaxscope.model import Finding, FindingKind, Form, Record
 from jaxscope.model.variants import Aim, Change
 
@@ -24,8 +24,11 @@ def host_transfer(finding: Finding, text: str) -> Change | str:
 def unrolled_loop(finding: Finding, text: str) -> Change | str:
     """A `for` loop as `fori_loop` or `scan`; a list of independent results as `vmap`."""
     found = loops.rolled(finding, text)
-    made = forms.sequential_map(finding, text) if isinstance(found, str) else found
-    return replace(made, aim=Aim.COMPILE) if isinstance(made, Change) else found
+    made = batches.sequential_map(finding, text) if isinstance(found, str) else found
+    if isinstance(made, str):
+        return found
+    others = tuple([replace(one, aim=Aim.COMPILE) for one in made.others])
+    return replace(made, aim=Aim.COMPILE, others=others)
 
 
 VARIANTS: Mapping[FindingKind, Rule | str] = {
@@ -37,16 +40,16 @@ VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.NON_JAX_CONSTANT: "The array is converted in an earlier cell.",
     FindingKind.TRAINING_LOOP: unrolled_loop,
     FindingKind.UNROLLED_LOOP: unrolled_loop,
-    FindingKind.SEQUENTIAL_VMAP: forms.sequential_vmap,
-    FindingKind.SEQUENTIAL_MAP: forms.sequential_map,
+    FindingKind.SEQUENTIAL_VMAP: batches.sequential_vmap,
+    FindingKind.SEQUENTIAL_MAP: batches.sequential_map,
     FindingKind.TYPE_PROMOTION: forms.type_promotion,
-    FindingKind.COND_TO_SELECT: forms.cond_to_select,
+    FindingKind.COND_TO_SELECT: batches.cond_to_select,
     FindingKind.CAPTURED_CONSTANT: constants.captured_constant,
     FindingKind.CONSTANT_FOLDED: "Nothing is left to time: the data must come from outside.",
     FindingKind.FULL_SORT: forms.full_sort,
     FindingKind.ONE_HOT_MATMUL: forms.one_hot_matmul,
     FindingKind.EXPLICIT_INVERSE: forms.explicit_inverse,
-    FindingKind.MASKED_REDUCTION: "What stands for the padding decides on what the mask has to be.",
+    FindingKind.MASKED_REDUCTION: forms.masked_reduction,
     FindingKind.SLOW_TRACING: "The time is in Python code, which moves to an earlier cell.",
     FindingKind.EAGER: eager.one_jit,
     FindingKind.CALLBACK: "A callback has effects, which are not repeated.",
@@ -74,7 +77,11 @@ def change_of(finding: Finding, record: Record) -> Change | str:
     found: Change | str = _applied(rule, finding, record)
     for place in _inner(finding, record) if isinstance(found, str) else ():
         made = _applied(rule, place, record)
-        found = found if isinstance(made, str) else made
+        if not isinstance(made, str):
+            found = made
+            break
+    if rule is constants.captured_constant and isinstance(found, Change) and found.source:
+        return "The function is called from other cells, whose calls are not edited."
     return found
 
 

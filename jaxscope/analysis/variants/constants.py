@@ -19,7 +19,7 @@ def captured_constant(finding: Finding, text: str) -> Change | str:
     named = _NAME.search(finding.message)
     tree = parsed(text)
     if named is None or finding.line is None:
-        return "The finding names no variable, so it was not tried."
+        return "The finding names no variable."
     name, line = named[1], finding.line
     function = next(
         (
@@ -30,9 +30,9 @@ def captured_constant(finding: Finding, text: str) -> Change | str:
         None,
     )
     if function is None or any(ast.unparse(d) not in _JIT for d in function.decorator_list):
-        return f"`{name}` is not read in a plain or jitted function of this text: not tried."
+        return f"`{name}` is not read in a plain or jitted function of this text."
     if any(isinstance(n, ast.Name) and n.id == name and _stores(n) for n in ast.walk(function)):
-        return f"`{name}` is assigned in the function, so it was not tried."
+        return f"`{name}` is assigned in the function."
     calls = [
         node
         for node in ast.walk(tree)
@@ -44,7 +44,7 @@ def captured_constant(finding: Finding, text: str) -> Change | str:
     first = [call.args[0] for call in calls if call.args]
     parameters = function.args.args
     if len(uses) != len(calls) or len(first) != len(calls) or not calls or not parameters:
-        return f"`{function.name}` is used otherwise than in calls here, so it was not tried."
+        return f"`{function.name}` is used otherwise than in calls here."
     edits = [Edit(parameters[0], f"{name}, {source_of(text, parameters[0])}")]
     edits += [Edit(node, f"{name}, {source_of(text, node)}") for node in first]
     return Change(f"`{name}` as an argument", function.lineno, finding.source, edited(text, edits))

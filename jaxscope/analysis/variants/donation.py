@@ -5,7 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
-from jaxscope.analysis.variants.edits import Edit, edited, edited_lines, parsed, source_of
+from jaxscope.analysis.variants.edits import (
+    Edit,
+    edited,
+    edited_lines,
+    parsed,
+    source_of,
+    with_functools,
+)
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Aim, Change
 
@@ -25,7 +32,7 @@ def missed_donation(finding: Finding, text: str) -> Change | str:
     function, keyword = asked[1], asked[2]
     made = _in_call(text, function, keyword) or _in_decorator(text, function, keyword)
     if not made:
-        return f"The `jax.jit` of `{function}` is not in this text, so it was not tried."
+        return f"The `jax.jit` of `{function}` is not in this text."
     title = f"`{keyword}`"
     return Change(title, finding.line, finding.source, made, aim=Aim.MEMORY)
 
@@ -57,7 +64,7 @@ def _in_decorator(text: str, function: str, keyword: str) -> str:
                 jit = source_of(text, decorator)
                 line = f"{indent}@functools.partial({jit}, {keyword})"
                 made = edited_lines(text, [(decorator.lineno, decorator.lineno, line)])
-                return _with_functools(made)
+                return with_functools(made)
             match decorator:
                 case ast.Call(func=called, args=args) if _is_jit(called) or (
                     args and _is_jit(args[0])
@@ -69,14 +76,6 @@ def _in_decorator(text: str, function: str, keyword: str) -> str:
                 case _:
                     pass
     return ""
-
-
-def _with_functools(text: str) -> str:
-    if re.search(r"^import functools$", text, re.M):
-        return text
-    lines = text.split("\n")
-    first = 1 if lines[0].startswith("%%") else 0
-    return "\n".join([*lines[:first], "import functools", *lines[first:]])
 
 
 def _is_jit(node: ast.expr) -> bool:

@@ -19,12 +19,12 @@ def one_jit(finding: Finding, text: str) -> Change | str:
     tree = parsed(text)
     found = next(_runs(tree, finding.line), None)
     if found is None:
-        return "The line is not an assignment at the top level of the cell, so it was not tried."
+        return "The line is not an assignment at the top level of the cell."
     outer, run = found
     stored = list(dict.fromkeys(name for one in run for name in _stored(one)))
     carried = _data(tree, run)
     if not carried:
-        return "These lines read no array of the cell, so they were not tried."
+        return "These lines read no array of the cell."
     indent = " " * run[0].col_offset
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     name = next(one for one in ("step", "one_step", "jitted_step") if one not in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -124,3 +125,12 @@ def unified(before: str, after: str) -> str:
     """The changed lines with two lines around them, as a unified diff without a header."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
     return "\n".join([line if line[:2] != "@@" else "⋮" for line in list(lines)[3:]])
+
+
+def with_functools(text: str) -> str:
+    """The text with `import functools`, below the `%%` line."""
+    if re.search(r"^import functools$", text, re.M):
+        return text
+    lines = text.split("\n")
+    first = 1 if lines[0].startswith("%%") else 0
+    return "\n".join([*lines[:first], "import functools", *lines[first:]])

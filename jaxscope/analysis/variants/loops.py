@@ -12,6 +12,8 @@ from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Change
 
 _LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
+_UNROLL = 4
+"""Iterations per step of a loop: enough to hide its overhead, few enough to compile fast."""
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Delete, ast.Import)
 
 
@@ -24,7 +26,7 @@ def rolled(finding: Finding, text: str) -> Change | str:
         if isinstance(node, ast.For) and node.lineno == finding.line
     ]
     if not loops:
-        return "The copies come from no `for` loop on this line, so it was not tried."
+        return "The copies come from no `for` loop on this line."
     loop = loops[0]
     header = _header(text, loop)
     if isinstance(header, str):
@@ -32,9 +34,16 @@ def rolled(finding: Finding, text: str) -> Change | str:
     carried = _carried(text, loop, header.targets)
     if isinstance(carried, str):
         return carried
-    made = _written(text, loop, header, carried)
-    title = f"`{header.name}` instead of a Python loop"
-    return Change(title, finding.line, finding.source, edited(text, [Edit(loop, made)]))
+    rolled_loop, partly = [
+        edited(text, [Edit(loop, _written(text, loop, header, carried, option))])
+        for option in ("", f", unroll={_UNROLL}")
+    ]
+    instead = "instead of a Python loop"
+    other = Change(
+        f"`{header.name}` with `unroll={_UNROLL}` {instead}", finding.line, finding.source, partly
+    )
+    title = f"`{header.name}` {instead}"
+    return Change(title, finding.line, finding.source, rolled_loop, others=(other,))
 
 
 class _Header(NamedTuple):
@@ -52,7 +61,7 @@ class _Header(NamedTuple):
 def _header(text: str, loop: ast.For) -> _Header | str:
     match loop:
         case ast.For(orelse=[_, *_]):
-            return "The loop has an `else`, so it was not tried."
+            return "The loop has an `else`."
         case ast.For(
             target=ast.Name(id=index),
             iter=ast.Call(func=ast.Name(id="range"), args=[*bounds], keywords=[]),
@@ -71,7 +80,7 @@ def _header(text: str, loop: ast.For) -> _Header | str:
             names = tuple([e.id for e in elements if isinstance(e, ast.Name)])
             return _Header("scan", names, xs=f"({xs})", target=source_of(text, target))
         case _:
-            return "The loop is over neither a `range` nor arrays, so it was not tried."
+            return "The loop is over neither a `range` nor arrays."
 
 
 def _stacked(text: str, rows: ast.expr) -> str:
@@ -81,7 +90,7 @@ def _stacked(text: str, rows: ast.expr) -> str:
 def _carried(text: str, loop: ast.For, targets: Sequence[str]) -> list[str] | str:
     """Names that an iteration passes to the next, or the reason why the loop is not rewritten."""
     if any(isinstance(node, (*_LEAVES, *_DEFINES)) for node in ast.walk(loop)):
-        return "The loop has a `break`, a `return` or a definition, so it was not tried."
+        return "The loop has a `break`, a `return` or a definition."
     stored = [
         node.id
         for statement in loop.body
@@ -92,17 +101,17 @@ def _carried(text: str, loop: ast.For, targets: Sequence[str]) -> list[str] | st
     names = [name for name in dict.fromkeys(stored) if name not in targets and name not in inner]
     carried = [name for name in names if _read_first(loop.body, name)]
     if not carried:
-        return "No value is carried from one iteration to the next, so it was not tried."
+        return "No value is carried from one iteration to the next."
     rest = [name for name in (*names, *targets) if name not in carried]
     late = next((name for name in rest if _read_after(text, loop, name)), None)
     if late is not None:
-        return f"`{late}` is read after the loop, so it was not tried."
+        return f"`{late}` is read after the loop."
     if _mutates(loop):
-        return "The loop changes an object in place, so it was not tried."
+        return "The loop changes an object in place."
     return carried
 
 
-def _written(text: str, loop: ast.For, header: _Header, carried: Sequence[str]) -> str:
+def _written(text: str, loop: ast.For, header: _Header, carried: Sequence[str], option: str) -> str:
     """The body as a function, and the loop as one call."""
     indent = " " * loop.col_offset
     first, last = loop.body[0], loop.body[-1]
@@ -119,13 +128,14 @@ def _written(text: str, loop: ast.For, header: _Header, carried: Sequence[str]) 
         return (
             f"def iteration({header.targets[0]}, {parameter}):\n{unpacked}{body}\n"
             f"{indent}    return {carry}\n\n"
-            f"{indent}{carry} = jax.lax.fori_loop({header.low}, {header.high}, iteration, {packed})"
+            f"{indent}{carry} = "
+            f"jax.lax.fori_loop({header.low}, {header.high}, iteration, {packed}{option})"
         )
     given = header.target
     if len(header.targets) > 1:
         unpacked += f"{indent}    {given} = rows\n"
         given = "rows"
-    result = f"{indent}{packed}, _ = jax.lax.scan(iteration, {packed}, {header.xs})"
+    result = f"{indent}{packed}, _ = jax.lax.scan(iteration, {packed}, {header.xs}{option})"
     return (
         f"def iteration({parameter}, {given}):\n{unpacked}{body}\n"
         f"{indent}    return {packed}, None\n\n{result}"

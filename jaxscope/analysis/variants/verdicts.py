@@ -9,9 +9,9 @@ from dataclasses import replace
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
 
-GAIN = 0.05
-"""The end of a ratio's interval must clear this. Two placements of the same program in memory
-differ by a few percent, and a fix is not worth less."""
+PLACEMENT = 0.05
+"""Placements in memory differ by a few percent from process to process, more between programs that
+do different work: the logarithm of a ratio scatters by this, times one plus its own size."""
 PEAK = 0.05
 """The same for the planned peak, which is exact: less is not worth an edit."""
 
@@ -42,11 +42,18 @@ def agreeing(series: Sequence[Ratio]) -> Ratio:
     )
 
 
+def widened(ratio: Ratio) -> Ratio:
+    """The ratio with the interval of any process, not only of this one."""
+    more = math.exp(PLACEMENT * (1 + abs(math.log(ratio.estimate))))
+    return replace(ratio, low=ratio.low / more, high=ratio.high * more)
+
+
 def is_settled(series: Sequence[Ratio]) -> bool:
     """Whether no further series is needed: a difference has to be confirmed by a second one."""
     last = series[-1]
     if len(series) == 1:
-        return not (last.high < 1 - GAIN or last.low > 1 + GAIN)
+        wide = widened(last)
+        return not (wide.high < 1 or wide.low > 1)
     return agreeing(series).verdict is not RatioVerdict.UNCLEAR
 
 
@@ -56,8 +63,8 @@ def judge(
     """The verdict, and a sentence for all but better and worse."""
     saved = _saved(before, after)
     unclear = ratio.verdict is RatioVerdict.UNCLEAR
-    faster = not unclear and ratio.high < 1 - GAIN
-    slower = not unclear and ratio.low > 1 + GAIN
+    faster = not unclear and ratio.high < 1
+    slower = not unclear and ratio.low > 1
     if aim is Aim.MEMORY:
         if saved is not None and saved > PEAK:
             return TrialVerdict.BETTER, "The aim is memory." if slower else ""

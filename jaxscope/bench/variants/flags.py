@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from jaxscope.analysis.variants.flags import Flag, flags_for
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
+from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialRefused
-from jaxscope.bench.variants.programs import Builder, BuiltProgram
+from jaxscope.bench.variants.programs import Builder
 from jaxscope.bench.variants.trial import TrialError, built, explained, judged
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.model import Form, Record

@@ -40,11 +40,12 @@ _ABSENT = object()
 
 
 class TrialRefused(Exception):
-    """A program that must not run again; the text is a whole sentence."""
+    """Nothing was tried: a program that must not run again, or a change that cannot be applied
+    here. The text is a whole sentence."""
 
 
-class TrialSkipped(TrialRefused):
-    """A change that cannot be applied here, so that nothing was tried."""
+class TrialFailed(TrialRefused):
+    """A change that was tried and stopped."""
 
 
 def refuse_effects(
@@ -144,17 +145,20 @@ def refuse_program_effects(traced: Any) -> None:
         )
 
 
-def missing(namespace: Mapping[str, Any], names: Collection[str], bound: Collection[str]) -> None:
+def missing(namespace: Mapping[str, Any], names: Collection[str]) -> None:
     """Raise TrialRefused for an input that was deleted since the run."""
     for name in names:
         if name not in namespace:
             continue
         for leaf in _leaves(namespace[name]):
             if isinstance(leaf, jax.Array) and leaf.is_deleted():
-                raise TrialRefused(
-                    f"`{name}` was donated or deleted since the run: create it again, and run the "
-                    "cell again."
-                )
+                raise _deleted(name)
+
+
+def _deleted(name: str) -> TrialRefused:
+    return TrialRefused(
+        f"`{name}` was donated or deleted since the run: create it again, and run the cell again."
+    )
 
 
 def reached(namespace: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
@@ -217,7 +221,7 @@ def _refuse_closure(function: FunctionType) -> None:
         if isinstance(value, list | dict | set) or (own and not isinstance(value, ModuleType)):
             raise TrialRefused(
                 f"`{function.__name__}` keeps `{name}` in its closure, where a trial could change "
-                "it: not tried."
+                "it."
             )
 
 
@@ -233,9 +237,9 @@ def isolated(
     before = dict(namespace)
     memo: dict[int, Any] = {}
     # An annotated assignment changes it, though no code names it.
-    for name in dict.fromkeys([*names, "__annotations__"]):
-        if name in before:
-            namespace[name] = _copied(name, before[name], memo)
+    wanted = dict.fromkeys([*names, "__annotations__"])
+    copies = {name: _copied(name, before[name], memo) for name in wanted if name in before}
+    namespace.update(copies)
     try:
         yield namespace
     finally:
@@ -251,6 +255,7 @@ def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
         callable(value) and (not hasattr(value, "__dict__") or hasattr(value, "lower"))
     ):
         return value
+    missing({name: value}, (name,))
     for leaf in _leaves(value):
         if isinstance(leaf, jax.Array):
             memo[id(leaf)] = copied(leaf)
@@ -258,10 +263,10 @@ def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
             memo[id(leaf)] = leaf
     try:
         return copy.deepcopy(value, memo)
-    except Exception:
-        raise TrialRefused(
-            f"`{name}` cannot be copied, so a trial could change it: not tried."
-        ) from None
+    except Exception as error:
+        if "deleted" in str(error):  # an array in an object of the user's
+            raise _deleted(name) from None
+        raise TrialRefused(f"`{name}` cannot be copied, so a trial could change it.") from None
 
 
 def copied_arguments(arguments: Any) -> Any:

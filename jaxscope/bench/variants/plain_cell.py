@@ -49,7 +49,7 @@ def refuse_deleted(inputs: Mapping[str, Any]) -> None:
     for name, value in inputs.items():
         leaves = jax.tree_util.tree_leaves(value)
         if any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves):
-            raise TrialRefused(f"The cell donates `{name}`, so it cannot run twice: not tried.")
+            raise TrialRefused(f"The cell donates `{name}`, so it cannot run twice.")
 
 
 def _refuse_changes(tree: ast.AST, names: Collection[str]) -> None:

@@ -13,7 +13,14 @@ import jax
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.bench.rounds.watchdog import run_on_thread
+from jaxscope.bench.variants.built_program import (
+    BuiltProgram,
+    bound,
+    is_deleted,
+    result_shapes,
+)
 from jaxscope.bench.variants.isolation import (
+    TrialFailed,
     TrialRefused,
     copied_arguments,
     function_behind,
@@ -24,8 +31,7 @@ from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
-from jaxscope.capture.inputs.arguments import holds_tracer
+from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, is_jitted, parse_call
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured, device_and_precision
@@ -39,32 +45,6 @@ from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.model import Cost, Form, Memory, Source
 from jaxscope.model.variants import Change, PlanFigures
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltProgram:
-    """A compiled program with its arguments and its results."""
-
-    name: str
-    call: Callable[..., Any]
-    """The compiled program, of flat positional arguments and keywords bound already."""
-    args: tuple[Any, ...]
-    donates: bool
-    results: Mapping[str, Any]
-    """Values by name, as the code binds them; the value of the last expression as ``."""
-    plan: PlanFigures
-    lowered: Any = None
-    """JAX's `Lowered`; None for plain Python."""
-
-    def same_program(self, other: BuiltProgram) -> bool:
-        """Whether both were lowered to the same text."""
-        if self.lowered is None or other.lowered is None:
-            return False
-        return self.lowered.as_text() == other.lowered.as_text()
-
-    def fresh(self) -> tuple[Any, ...]:
-        """Arguments for one more call."""
-        return copied(self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +98,15 @@ class Builder:
         found = [node.id for node in ast.walk(self.syntax) if isinstance(node, ast.Name)]
         return tuple(dict.fromkeys(found))
 
+    def loop_names(self) -> frozenset[str]:
+        """Names that only a `for` of the code binds: a loop variable is not a result."""
+        walked = list(ast.walk(self.syntax))
+        targets = [node.target for node in walked if isinstance(node, ast.For)]
+        inside = {id(n) for target in targets for n in ast.walk(target)}
+        stored = [n for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        others = {n.id for n in stored if id(n) not in inside}
+        return frozenset([n.id for n in stored if n.id not in others])
+
     def build(
         self,
         namespace: MutableMapping[str, Any],
@@ -144,7 +133,7 @@ class Builder:
                 invocation("trial", origin.form, settings, context, source) as given,
             ):
                 if text is None:
-                    call = self._call(namespace)
+                    call = self._call(namespace, change)
                     return self._one(CallSubject(call, settings, namespace), given, change)
                 if origin.form is Form.PROFILED:
                     return self._plain(text, namespace)
@@ -156,6 +145,8 @@ class Builder:
         self, namespace: MutableMapping[str, Any], change: Change
     ) -> AbstractContextManager[None]:
         """Functions of other cells, defined again where the program may call a changed one."""
+        if self._of_line(change):
+            return nullcontext()
         if self.origin.text is None and self.origin.held is None:
             return redefined(namespace, self.sources, change)
         if not change.text or (self.origin.text is not None and change.source == 0):
@@ -164,11 +155,19 @@ class Builder:
         moved = change if self.origin.text is None else replace(change, source=change.source - 1)
         return redefined(namespace, others, moved)
 
-    def _call(self, namespace: MutableMapping[str, Any]) -> FunctionCall:
+    def _of_line(self, change: Change) -> bool:
+        """Whether the change is in the expression of a line magic."""
+        return bool(change.text) and self.sources[change.source].file == FILE
+
+    def _call(self, namespace: MutableMapping[str, Any], change: Change) -> FunctionCall:
         """The call, of the function as it is defined now, on copies of its arguments."""
         call = self.call
         if call is None:
-            return evaluate_call(parse_call(self.origin.expression, "jaxtry"), namespace)
+            text = self.origin.expression
+            if self._of_line(change):
+                namespace.setdefault("jax", jax)  # the rewrites name it
+                text = change.text
+            return evaluate_call(parse_call(text, "jaxtry"), namespace)
         args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
         name = getattr(call.function, "__name__", "")
         function = call.function
@@ -233,7 +232,7 @@ class Builder:
         cell = forms[given.form](text, settings, namespace)
         before = dict(namespace)
         value = cell.execute(given)
-        results = _bound(before, namespace, value)
+        results = bound(before, namespace, value)
         found: list[tuple[Any, Captured]] = []
         if isinstance(cell, FunctionCell):
             found += [(wrapped, captured) for _, wrapped, captured in cell.calls.compiled]
@@ -244,13 +243,19 @@ class Builder:
         chosen = [one for one in found if one[1].request.name == self.wanted]
         chosen = chosen or (found if len(found) == 1 else [])
         if not chosen:
-            raise TrialRefused(f"The changed cell does not compile `{self.wanted}` any more.")
+            raise TrialFailed(f"The changed cell does not compile `{self.wanted}` any more.")
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
+        lowered = captured.handles.lowered
+        if original is not None and result_shapes(original.lowered) != result_shapes(lowered):
+            raise TrialRefused(
+                f"The changed cell calls `{self.wanted}` for results of other shapes, so one call "
+                "cannot be timed against the other."
+            )
         args, kwargs = captured.request.args, captured.request.kwargs
         replaced = None
-        if _is_deleted((args, kwargs)):
-            if original is None or kwargs:
+        if is_deleted((args, kwargs)):
+            if original is None:
                 raise TrialRefused("The cell donates its arguments, so it cannot run twice.")
             replaced = original.args
         return self._built(captured, args, kwargs, change, None, None, {}, results, replaced)
@@ -279,7 +284,7 @@ class Builder:
         needs = memory.memory(compiled)
         devices = describe.device_objects(handles)
         if isinstance(needs, Memory) and devices and (why := memory.fits(needs, devices[0])):
-            raise TrialRefused(why)
+            raise TrialFailed(why)
         infos = describe.argument_infos(handles)
         donates = any(info.donated for info in infos)
         args, kwargs = captured.arguments(args, kwargs)
@@ -287,12 +292,13 @@ class Builder:
             raise TrialRefused("The report is of shapes, without values to run: pass arrays.")
         static = _without_statics(captured, args, kwargs)
         args, kwargs = static if static is not None else (args, kwargs)
-        args = args if replaced is None else replaced
 
         def call(*values: Any) -> Any:
-            return compiled(*values, **kwargs)
+            return compiled(*values[:-1], **values[-1])
 
-        target = compiled if not kwargs else call
+        # Keywords are the last argument, so that they are copied where they are donated.
+        target, args = (call, (*args, kwargs)) if kwargs else (compiled, tuple(args))
+        args = args if replaced is None else replaced
         outputs = self._within(
             lambda: jax.block_until_ready(target(*(copied(args) if donates else args))), "one call"
         )
@@ -300,7 +306,7 @@ class Builder:
             assert finalize is not None
             space = self.space
             value = finalize(outputs)
-            results = _bound(before, space, value)
+            results = bound(before, space, value)
         cost = describe.cost(handles)
         counted = isinstance(cost, Cost)
         plan = PlanFigures(
@@ -310,7 +316,7 @@ class Builder:
             compile_s,
         )
         name = captured.request.name
-        return BuiltProgram(name, target, tuple(args), donates, results, plan, handles.lowered)
+        return BuiltProgram(name, target, args, donates, results, plan, handles.lowered)
 
     def _within(self, work: Callable[[], Any], what: str) -> Any:
         return run_on_thread(work, self.limit_s, f"The trial: {what}")
@@ -332,27 +338,9 @@ def _without_statics(
     return (tuple(kept), known) if len(kept) == len(infos[0]) else None
 
 
-def _is_deleted(tree: Any) -> bool:
-    leaves = jax.tree_util.tree_leaves(tree)
-    return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
-
-
 def _same_place(one: Any, other: Any) -> bool:
     """Whether two functions are of the same definition, which was perhaps run again."""
     mine, theirs = function_behind(one), function_behind(other)
     if mine is None or theirs is None or is_jitted(one) is not is_jitted(other):
         return False
     return mine.__code__.co_filename == theirs.__code__.co_filename
-
-
-def _bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    """The data that the code bound, and its value."""
-    found = {
-        name: one
-        for name, one in after.items()
-        if not name.startswith("_")
-        and before.get(name) is not one
-        and not callable(one)
-        and not holds_tracer(one)
-    }
-    return {**found, "": value}

@@ -10,7 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any, cast
 
 from jaxscope.analysis.variants.edits import parsed
-from jaxscope.bench.variants.isolation import TrialRefused, TrialSkipped, isolated
+from jaxscope.bench.variants.isolation import TrialRefused, isolated
 from jaxscope.model import Source, SourceKind
 from jaxscope.model.variants import Change
 
@@ -25,8 +25,8 @@ def redefined(
     """The user's functions of these sources, defined again; one of them changed.
 
     All of them, because a jitted function holds the trace of the functions that it calls. Names of
-    a notebook stay as they are made; a module's are restored. Raises TrialSkipped where the change
-    is not in a function that can be defined again, and TrialRefused for one that was edited since.
+    a notebook stay as they are made; a module's are restored. Raises TrialRefused where the change
+    is not in a function that can be defined again, and for one that was edited since.
     """
     with _modules(sources) as spaces:
         for number, source in enumerate(sources):
@@ -35,10 +35,15 @@ def redefined(
             if source.kind is SourceKind.MODULE and not changed:
                 continue
             if source.kind is SourceKind.MODULE and number not in spaces:
-                raise TrialSkipped(f"The line is in `{source.name}`, a file: not tried.")
+                raise TrialRefused(
+                    f"The line is in `{source.name}`, a file that is not imported as a module."
+                )
             before = parsed(source.text)
             after = parsed(change.text) if changed else before
             edited = _edited(before, after, source) if changed else ()
+            for node in after.body if changed else ():
+                if isinstance(node, ast.Import):  # of what the change uses
+                    _execute(node, source, space)
             for node in after.body:
                 if isinstance(node, ast.FunctionDef):
                     _define(node, source, space, namespace, changed=node.name in edited)
@@ -80,9 +85,7 @@ def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str,
         if isinstance(node, ast.Import):
             continue
         if not isinstance(node, ast.FunctionDef):
-            raise TrialSkipped(
-                f"The line is not in a plain function of `{source.name}`, so it was not tried."
-            )
+            raise TrialRefused(f"The line is not in a plain function of `{source.name}`.")
         edited.append(node.name)
     return tuple(edited)
 
@@ -99,20 +102,24 @@ def _define(
     inner = getattr(known, "__wrapped__", known)
     if not isinstance(inner, FunctionType):
         if changed:
-            raise TrialSkipped(f"`{node.name}` is not a plain function, so it was not tried.")
+            raise TrialRefused(f"`{node.name}` is not a plain function.")
         return
     if inner.__code__.co_filename != source.file:
         raise TrialRefused(f"`{node.name}` was defined again since the run: run the call again.")
     unknown = next(_effectful(node, space), "")
     if unknown and changed:
-        raise TrialSkipped(f"The decorator `{unknown}` may have effects, so it was not tried.")
+        raise TrialRefused(f"The decorator `{unknown}` may have effects.")
     if unknown or (source.kind is SourceKind.MODULE and not changed):
         return
-    module = ast.Module([node], type_ignores=[])
-    exec(compile(module, source.file, "exec", dont_inherit=True), cast("dict[str, Any]", space))
+    _execute(node, source, space)
     made = space[node.name]
     for name in [name for name, value in namespace.items() if value is known]:
         namespace[name] = made
+
+
+def _execute(node: ast.stmt, source: Source, space: MutableMapping[str, Any]) -> None:
+    module = ast.Module([node], type_ignores=[])
+    exec(compile(module, source.file, "exec", dont_inherit=True), cast("dict[str, Any]", space))
 
 
 def _effectful(node: ast.FunctionDef, space: MutableMapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,11 +16,11 @@ from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
 from jaxscope.bench.rounds.timed_call import TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm
-from jaxscope.bench.variants.isolation import TrialRefused
-from jaxscope.bench.variants.programs import BuiltProgram
+from jaxscope.bench.variants.built_program import BuiltProgram
+from jaxscope.bench.variants.isolation import TrialFailed
 from jaxscope.bench.warnings import results
 from jaxscope.capture.timing.sampling import waiting
-from jaxscope.model.comparison import Ratio
+from jaxscope.model.comparison import Ratio, RatioVerdict
 
 SERIES = 3
 """At most: two that agree decide."""
@@ -27,6 +28,11 @@ SERIES_S = 1.0
 """Of the rounds of one series."""
 _FEWEST, _LONGEST_S = 15, 6.0
 """A series of long calls takes longer, until it has so many rounds of three calls."""
+_ENOUGH_S = 3.0
+"""After which two series that disagree are not followed by a third."""
+_ALIGNED = 64
+"""XLA on the CPU reads a NumPy array in place from such an address, and copies any other."""
+_BY_ADDRESS = "The gain depends on the address of a NumPy array: XLA copies only an unaligned one."
 _BUSY = "The machine was busy."
 
 
@@ -65,11 +71,34 @@ def ratio(before: BuiltProgram, after: BuiltProgram, deadline: float, alarm: Ala
     A difference counts once a second series, with arguments at other addresses, confirms it.
     """
     found: list[Ratio] = []
+    began = time.perf_counter()
     for number in range(SERIES):
         found.append(_series(before, after, deadline, alarm, number))
-        if verdicts.is_settled(found):
+        late = number > 0 and time.perf_counter() - began > _ENOUGH_S
+        if verdicts.is_settled(found) or late:
             break
-    return verdicts.agreeing(found)
+    agreed = verdicts.widened(verdicts.agreeing(found))
+    moved = replace(before, args=jax.tree_util.tree_map(_elsewhere, before.args))
+    own = jax.tree_util.tree_leaves(before.args)
+    if agreed.high >= 1 or not any(isinstance(leaf, np.ndarray) for leaf in own):
+        return agreed
+    other = verdicts.widened(_series(moved, after, deadline, alarm, SERIES))
+    if other.high < 1:
+        return agreed
+    low, high = min(agreed.low, other.low), max(agreed.high, other.high)
+    return replace(agreed, low=low, high=high, verdict=RatioVerdict.UNCLEAR, why=_BY_ADDRESS)
+
+
+def _elsewhere(leaf: Any) -> Any:
+    """A copy of a NumPy array that XLA can read in place if it must copy this one, or reverse."""
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.hasobject:
+        return leaf
+    wanted = 16 if leaf.ctypes.data % _ALIGNED == 0 else 0
+    room = np.empty(leaf.nbytes + 2 * _ALIGNED, np.uint8)
+    begin = (wanted - room.ctypes.data) % _ALIGNED
+    made = room[begin : begin + leaf.nbytes].view(leaf.dtype).reshape(leaf.shape)
+    made[...] = leaf
+    return made
 
 
 def _series(
@@ -77,7 +106,7 @@ def _series(
 ) -> Ratio:
     left = deadline - time.perf_counter()
     if left < SERIES_S / 2:
-        raise TrialRefused("The time limit was reached before the rounds were complete.")
+        raise TrialFailed("The time limit was reached before the rounds were complete.")
     base, changed = _timed("before", before), _timed("after", after)
     for one in (base, changed):
         with alarm.within(left, "The warm-up"):
@@ -92,7 +121,7 @@ def _series(
     run_rounds([base, changed], base, limits, alarm=alarm, twin=twin, deadline=deadline, seed=seed)
     for one in (base, changed):
         if one.failure:
-            raise TrialRefused(one.failure)
+            raise TrialFailed(one.failure)
     everyone = [base, changed, *([] if twin.failure else [twin])]
     count, (left_out, _) = finished(everyone), dropped(everyone)
     kept = [i for i in range(count) if i not in set(left_out)]

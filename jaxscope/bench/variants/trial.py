@@ -13,15 +13,17 @@ from jaxscope.analysis.variants.edits import unified
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import (
+    TrialFailed,
     TrialRefused,
-    TrialSkipped,
     isolated,
     missing,
     reached,
     refuse_effects,
 )
-from jaxscope.bench.variants.programs import Builder, BuiltProgram
+from jaxscope.bench.variants.programs import Builder
+from jaxscope.capture.forms.call import FILE
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.model import FindingKind, Form, Record, SourceKind
 from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
@@ -31,7 +33,7 @@ NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
 _FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
-_UNREACHED = "The program does not use the function that was changed, so it was not tried."
+_UNREACHED = "The program does not use the function that was changed."
 _SAME_PROGRAM = "Both compile to the same program."
 
 
@@ -88,19 +90,17 @@ class _Trials:
             return VariantTrial(
                 kind, TrialVerdict.NOT_TRIED, change, number=number, line=finding.line
             )
-        change = with_jax(change, self.origin)
-        self.say(f"trying: {change.title}")
+        change, found = self._best(change)
         source = self.record.sources[change.source] if self.record.sources else None
         where = f" in {source.name}" if source is not None and change.source else ""
         text = "" if source is None else source.text
         cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
+        if source is not None and source.file == FILE:
+            cell = "\n".join([*_imports(change, self.origin), f"%jaxjit {cell}"])
         shown = unified(text, change.text) if change.text else ""
         if change.donate:
             cell = _with_option(text, f"-d {','.join(change.donate)}")
             shown = unified(text, cell)
-        key = dataclasses.replace(change, line=None)
-        found = self._known.get(key) or tried(self.record, self.origin, change, self.time_limit)
-        self._known[key] = found
         if found.verdict is TrialVerdict.NOT_TRIED:
             return dataclasses.replace(found, title=kind, number=number, line=finding.line)
         return dataclasses.replace(
@@ -112,16 +112,48 @@ class _Trials:
             cell=cell.rstrip(),
         )
 
+    def _best(self, change: Change) -> tuple[Change, VariantTrial]:
+        """The change, or another form of it that is better or costs less time."""
+        first = self._tried(change)
+        if not change.others or not _costs(first[1]):
+            return first
+        forms = [first, *map(self._tried, change.others)]
+        better = [one for one in forms if one[1].verdict is TrialVerdict.BETTER]
+        return (
+            min(better, key=lambda one: one[1].ratio.estimate if one[1].ratio else 1.0)
+            if (better)
+            else first
+        )
 
-def with_jax(change: Change, origin: RunOrigin) -> Change:
+    def _tried(self, change: Change) -> tuple[Change, VariantTrial]:
+        source = self.record.sources[change.source] if self.record.sources else None
+        change = with_jax(change, self.origin, "" if source is None else source.file)
+        self.say(f"trying: {change.title}")
+        key = dataclasses.replace(change, line=None)
+        found = self._known.get(key) or tried(self.record, self.origin, change, self.time_limit)
+        self._known[key] = found
+        return change, found
+
+
+def _costs(trial: VariantTrial) -> bool:
+    """Whether a change that was tried brings nothing, or makes calls slower."""
+    if trial.verdict in (TrialVerdict.SAME, TrialVerdict.UNCLEAR, TrialVerdict.WORSE):
+        return True
+    return trial.verdict is TrialVerdict.BETTER and trial.ratio is not None and trial.ratio.low > 1
+
+
+def with_jax(change: Change, origin: RunOrigin, file: str = "") -> Change:
     """The change with `import jax` where its code needs that and the namespace lacks it."""
-    known = origin.text is None or "jax" in origin.namespace
-    if known or not re.search(r"\bjax\.", change.text) or "import jax\n" in change.text:
+    if file == FILE or not _imports(change, origin):
         return change
-    first, _, rest = change.text.partition("\n")
-    if not first.startswith("%%"):
-        return change
-    return dataclasses.replace(change, text=f"{first}\nimport jax\n{rest}")
+    lines = change.text.split("\n")
+    lines.insert(int(lines[0].startswith("%%")), "import jax")
+    return dataclasses.replace(change, text="\n".join(lines))
+
+
+def _imports(change: Change, origin: RunOrigin) -> list[str]:
+    known = origin.held is not None or "jax" in origin.namespace or "import jax\n" in change.text
+    return ["import jax"] if re.search(r"\bjax\.", change.text) and not known else []
 
 
 def _with_option(text: str, option: str) -> str:
@@ -152,30 +184,38 @@ def explained(change: Change) -> Generator[list[VariantTrial]]:
     outcome: list[VariantTrial] = []
     try:
         yield outcome
-    except TrialSkipped as skipped:
-        why = str(skipped)
-        made = VariantTrial(change.title, TrialVerdict.NOT_TRIED, why, options=change.options)
-        outcome.append(made)
-    except (TrialRefused, TimedOut) as refused:
-        why = str(refused)
-        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+    except (TrialFailed, TimedOut) as failed:
+        outcome.append(_without_figures(change, TrialVerdict.FAILED, str(failed)))
+    except TrialRefused as refused:
+        outcome.append(_without_figures(change, TrialVerdict.NOT_TRIED, str(refused)))
     except NameError as error:
         why = f"`{error.name}` was deleted since the run: create it again, and run the cell again."
-        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+        outcome.append(_without_figures(change, TrialVerdict.NOT_TRIED, why))
     except Exception as error:
         why = f"It raised {describe_error(error)}."
-        outcome.append(VariantTrial(change.title, TrialVerdict.FAILED, why, options=change.options))
+        outcome.append(_without_figures(change, TrialVerdict.FAILED, why))
+
+
+def _without_figures(change: Change, verdict: TrialVerdict, why: str) -> VariantTrial:
+    return VariantTrial(change.title, verdict, why, options=change.options)
 
 
 def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltProgram, BuiltProgram]:
     """The original and the changed program; the namespace is the same afterwards."""
-    original = built(builder, Change(""), alarm)
+    try:
+        original = built(builder, Change(""), alarm)
+    except (TrialRefused, TimedOut, NameError):
+        raise
+    except Exception as error:
+        raise TrialRefused(
+            f"The code itself now raises {describe_error(error)}: run the cell again."
+        ) from error
     try:
         return original, built(builder, change, alarm, original)
     except (TrialRefused, TimedOut):
         raise
     except Exception as error:
-        raise TrialRefused(
+        raise TrialFailed(
             f"The changed code raised {describe_error(error)}, so it is no fix here."
         ) from error
 
@@ -186,14 +226,17 @@ def built(
     """One program, built in an isolated namespace."""
     space, names, call = builder.space, builder.names(), builder.call
     refuse_effects(builder.syntax, space, names, None if call is None else call.function)
-    missing(space, names, ())
+    missing(space, names)
     if call is not None:
-        missing({call.name: (call.args, call.kwargs)}, (call.name,), ())
+        missing({call.name: (call.args, call.kwargs)}, (call.name,))
     with (
         isolated(space, reached(space, names)) as copies,
         alarm.within(builder.limit_s, "The trial"),
     ):
-        return builder.build(copies, change, original)
+        found = builder.build(copies, change, original)
+    loops = builder.loop_names()
+    results = {name: value for name, value in found.results.items() if name not in loops}
+    return dataclasses.replace(found, results=results)
 
 
 def judged(

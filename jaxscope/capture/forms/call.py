@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import NO_CODE
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import Reads
@@ -148,7 +150,11 @@ def parse_call(text: str, magic: str) -> ast.Call:
 
 
 def evaluate_call(call: ast.Call, namespace: MutableMapping[str, Any]) -> FunctionCall:
-    """The function, positional and keyword arguments, each evaluated once, in order."""
+    """The function, positional and keyword arguments, each evaluated once, in order.
+
+    A method of an array, such as `jnp.sin(x).sum()`, becomes a function of the data that the whole
+    expression reads: as a call it would have no input.
+    """
     keywords = ast.Dict(
         [None if k.arg is None else ast.Constant(k.arg) for k in call.keywords],
         [k.value for k in call.keywords],
@@ -156,6 +162,32 @@ def evaluate_call(call: ast.Call, namespace: MutableMapping[str, Any]) -> Functi
     whole = ast.Expression(
         ast.Tuple([call.func, ast.Tuple(list(call.args), ast.Load()), keywords], ast.Load())
     )
-    code = compile(ast.fix_missing_locations(ast.copy_location(whole, call)), FILE, "eval")
     mentioned = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
-    return FunctionCall(*eval(code, namespace), mentioned=mentioned)  # type: ignore[arg-type]
+    found = FunctionCall(*_evaluated(whole, call, namespace), mentioned=mentioned)
+    if isinstance(getattr(found.function, "__self__", None), jax.Array):
+        return _of_expression(call, namespace, mentioned)
+    return found
+
+
+def _of_expression(
+    call: ast.Call, namespace: MutableMapping[str, Any], mentioned: Collection[str]
+) -> FunctionCall:
+    """The expression as a function of its names that hold data."""
+    names = [name for name in sorted(mentioned) if name in namespace and _is_data(namespace[name])]
+    made = ast.parse(f"lambda {', '.join(names)}: ()", FILE, "eval")
+    assert isinstance(made.body, ast.Lambda)
+    made.body.body = call
+    function = _evaluated(made, call, namespace)
+    function.__name__ = function.__qualname__ = "expression"
+    return FunctionCall(function, [namespace[name] for name in names], {}, mentioned)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value is an argument: a pytree with arrays or numbers, not a function."""
+    leaves = jax.tree_util.tree_leaves(value)
+    return not callable(value) and any(hasattr(leaf, "dtype") for leaf in leaves)
+
+
+def _evaluated(tree: ast.Expression, call: ast.Call, namespace: MutableMapping[str, Any]) -> Any:
+    located = ast.fix_missing_locations(ast.copy_location(tree, call))
+    return eval(compile(located, FILE, "eval"), namespace)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -143,12 +142,10 @@ class CallSubject:
         return nullcontext()
 
     def source(self, line: str, cell_name: Callable[[str], str | None]) -> Source | None:
-        """The text that defines the function; of a line form with a lambda, the line itself."""
+        """The text that defines the user's function; of any other the line itself."""
         found = to_python.source_of(self.call.function, cell_name)
         if found is None and line:
-            tree = ast.parse(line.strip(), mode="eval")
-            if any(isinstance(node, ast.Lambda) for node in ast.walk(tree)):
-                return Source("the call", FILE, SourceKind.CELL, line.strip())
+            return Source("the call", FILE, SourceKind.CELL, line.strip())
         return found
 
 

@@ -20,6 +20,7 @@ CASES = (
     (K.FULL_SORT, "y = jnp.argsort(a - b)[:3]", "y = jax.lax.top_k(-(a - b), 3)[1]"),
     (K.ONE_HOT_MATMUL, "y = jax.nn.one_hot(i, 9) @ (t + u)", "y = (t + u)[i]"),
     (K.EXPLICIT_INVERSE, "y = jnp.dot(jnp.linalg.inv(m), b)", "y = jnp.linalg.solve(m, b)"),
+    (K.EXPLICIT_INVERSE, "y = jnp.linalg.inv(m).dot(b).sum()", "y = jnp.linalg.solve(m, b).sum()"),
     (K.FULL_SORT, "y = jnp.sort(x)[-1] * 2", "y = jnp.max(x) * 2"),
     (K.FULL_SORT, "y = jnp.sort(x)[::-1][0]", "y = jnp.max(x)"),
     (K.FULL_SORT, "y = jnp.argsort(x)[0]", "y = jnp.argmin(x)"),
@@ -45,6 +46,11 @@ CASES = (
         "y = jax.vmap(f, (None, 0, 0))(w, p, x)",
         "y = jax.lax.map(lambda one: f(w, one[0], one[1]), (p, x))",
     ),
+    (
+        K.UNROLLED_LOOP,
+        "for i in range(2, 9): out.append(w @ xs[i])",
+        "out.extend(jax.vmap(lambda i: w @ xs[i])(jax.numpy.arange(2, 9)))",
+    ),
     (K.TYPE_PROMOTION, "y = (h * np.array(0.5, np.float32)) @ v", "y = (h * 0.5) @ v"),
     (K.SEQUENTIAL_MAP, "y = jax.lax.map(lambda x: w @ x, xs)", "y = jax.vmap(lambda x: w @ x)(xs)"),
     (K.COND_TO_SELECT, "y = jax.vmap(f)(xs)", "y = jax.lax.map(f, xs)"),
@@ -67,11 +73,15 @@ def finding(kind: FindingKind, message: str = "", fix: str = "", line: int = 2) 
 
 
 def changed(kind: FindingKind, text: str, message: str = "", fix: str = "", line: int = 2) -> str:
+    return change(kind, text, message, fix, line).text
+
+
+def change(kind: FindingKind, text: str, message: str = "", fix: str = "", line: int = 2) -> Change:
     rule = VARIANTS[kind]
     assert not isinstance(rule, str)
     made = rule(finding(kind, message, fix, line), text)
     assert isinstance(made, Change), made
-    return made.text
+    return made
 
 
 @pytest.mark.parametrize(("kind", "before", "after"), CASES)
@@ -214,9 +224,7 @@ def test_a_name_that_is_read_after_the_loop_only_is_no_carry() -> None:
     rule = VARIANTS[K.UNROLLED_LOOP]
     assert not isinstance(rule, str)
     text = "%%jaxjit\nfor i in range(40):\n    s = jnp.sin(z)\n    z = s + z\ns"
-    assert rule(finding(K.UNROLLED_LOOP), text) == (
-        "`s` is read after the loop, so it was not tried."
-    )
+    assert rule(finding(K.UNROLLED_LOOP), text) == ("`s` is read after the loop.")
 
 
 def test_a_captured_array_becomes_the_first_argument_everywhere() -> None:
@@ -237,6 +245,30 @@ def test_a_checkpoint_is_the_innermost_decorator() -> None:
     fix = "Use `jax.checkpoint(block)`."
     after = "@jax.jit\n@jax.checkpoint\ndef block(h, w):\n    return h @ w"
     assert changed(K.SAVED_RESIDUALS, text, fix=fix, line=3) == after
+    (saving,) = change(K.SAVED_RESIDUALS, text, fix=fix, line=3).others
+    assert saving.text.startswith("import functools\n@jax.jit\n@functools.partial(jax.checkpoint, ")
+    assert "policy=jax.checkpoint_policies.dots_saveable)\ndef block" in saving.text
+
+
+def test_a_loop_is_also_tried_with_several_iterations_per_step() -> None:
+    text = "%%jaxjit\nfor i in range(40):\n    z = jnp.sin(z) + i"
+    (other,) = change(K.UNROLLED_LOOP, text).others
+    assert "jax.lax.fori_loop(0, 40, iteration, z, unroll=4)" in other.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("y = jnp.sum(x[jnp.nonzero(m, size=9)])", "y = jnp.sum(jnp.where(m, x, 0))"),
+        (
+            "y = 2 * jnp.sum(x[jnp.nonzero(x > 0, size=9)] ** 2)",
+            "y = 2 * jnp.sum(jnp.where(x > 0, x ** 2, 0))",
+        ),
+    ],
+)
+def test_a_reduction_of_what_nonzero_picks_is_one_of_where(before: str, after: str) -> None:
+    fix = "Reduce `jnp.where(mask, values, 0)` instead, which moves no element."
+    assert changed(K.MASKED_REDUCTION, f"%%jaxjit\n{before}", fix=fix) == f"%%jaxjit\n{after}"
 
 
 def test_every_kind_has_a_variant_or_a_reason_and_the_docs_say_which() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jaxscope.analysis.variants.flags import flags_for
-from jaxscope.analysis.variants.verdicts import agreeing, is_settled, judge
+from jaxscope.analysis.variants.verdicts import agreeing, is_settled, judge, widened
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
 
@@ -29,7 +29,7 @@ PLAN = PlanFigures(1e6, 1e6, 1000, 0.1)
     ],
 )
 def test_the_interval_decides(ratio: Ratio, verdict: TrialVerdict) -> None:
-    assert judge(ratio, Aim.TIME, PLAN, PLAN)[0] is verdict
+    assert judge(widened(ratio), Aim.TIME, PLAN, PLAN)[0] is verdict
 
 
 def test_a_fix_of_memory_is_judged_by_the_peak() -> None:
@@ -60,6 +60,12 @@ def test_two_of_three_series_decide_and_their_interval_covers_both() -> None:
     found = agreeing([FASTER, SAME, replace(FASTER, estimate=0.4, low=0.3)])
     assert (found.verdict, found.low, found.high) == (RatioVerdict.FASTER, 0.3, 0.55)
     assert agreeing([FASTER, SAME, UNCLEAR]).verdict is RatioVerdict.UNCLEAR
+
+
+def test_an_interval_is_that_of_any_process_and_wider_for_a_large_ratio() -> None:
+    near, far = widened(SLIGHTLY), widened(replace(FASTER, estimate=0.05, low=0.05, high=0.05))
+    assert (near.low, near.high) == pytest.approx((0.96 / 1.053, 0.98 * 1.053), rel=1e-3)
+    assert far.high == pytest.approx(0.061, rel=1e-2)
 
 
 def test_options_are_those_of_the_backend_and_the_version() -> None:

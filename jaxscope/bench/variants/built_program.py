@@ -1,0 +1,63 @@
+"""A compiled program with its arguments and its results, ready to be called again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from jaxscope.capture.inputs.arguments import holds_tracer
+from jaxscope.capture.timing.copies import copied
+from jaxscope.model.variants import PlanFigures
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltProgram:
+    """A compiled program with its arguments and its results."""
+
+    name: str
+    call: Callable[..., Any]
+    """The compiled program, of positional arguments; the last holds the keywords, if any."""
+    args: tuple[Any, ...]
+    donates: bool
+    results: Mapping[str, Any]
+    """Values by name, as the code binds them; the value of the last expression as ``."""
+    plan: PlanFigures
+    lowered: Any = None
+    """JAX's `Lowered`; None for plain Python."""
+
+    def same_program(self, other: BuiltProgram) -> bool:
+        """Whether both were lowered to the same text."""
+        if self.lowered is None or other.lowered is None:
+            return False
+        return self.lowered.as_text() == other.lowered.as_text()
+
+    def fresh(self) -> tuple[Any, ...]:
+        """Arguments for one more call."""
+        return copied(self.args)
+
+
+def result_shapes(lowered: Any) -> list[tuple[Any, Any]]:
+    """Shape and dtype of each result of a program."""
+    leaves = jax.tree_util.tree_leaves(getattr(lowered, "out_info", None))
+    return [(leaf.shape, leaf.dtype) for leaf in leaves]
+
+
+def bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> dict[str, Any]:
+    """The data that the code bound, and its value."""
+    found = {
+        name: one
+        for name, one in after.items()
+        if not name.startswith("_")
+        and before.get(name) is not one
+        and not callable(one)
+        and not holds_tracer(one)
+    }
+    return {**found, "": value}
+
+
+def is_deleted(tree: Any) -> bool:
+    leaves = jax.tree_util.tree_leaves(tree)
+    return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
