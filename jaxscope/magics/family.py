@@ -62,9 +62,9 @@ class Family(Magics):
     def run_call(self, call: str, settings: Settings, magic: str) -> Ran:
         """Run the call of a line magic, with the programs that any of them compiled for it."""
         __tracebackhide__ = True
-        from jaxscope.capture.forms.call import FILE
         from jaxscope.capture.options.settings import SettingsError
         from jaxscope.capture.run import run
+        from jaxscope.capture.source.frames import CALL_FILE
 
         with Status(self._shell) as status:
             try:
@@ -75,7 +75,7 @@ class Family(Magics):
                 words = str(error)
                 raise usage_error(words[:1].upper() + words[1:]) from None
             except BaseException as error:
-                raise display.without_our_frames(error, FILE)  # noqa: B904
+                raise display.without_our_frames(error, CALL_FILE)  # noqa: B904
 
     def completers(self) -> dict[str, Completer]:
         """Handlers of completion by the start of the line: `{"%%jaxjit": handler}`."""

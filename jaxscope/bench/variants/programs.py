@@ -31,7 +31,7 @@ from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, is_jitted, parse_call
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured, device_and_precision
@@ -41,6 +41,7 @@ from jaxscope.capture.run.decorator_form import DecoratedCell
 from jaxscope.capture.run.function_form import FunctionCell
 from jaxscope.capture.run.program_run import Run, Subject
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
+from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.model import Cost, Form, Memory, Source
@@ -157,7 +158,7 @@ class Builder:
 
     def _of_line(self, change: Change) -> bool:
         """Whether the change is in the expression of a line magic."""
-        return bool(change.text) and self.sources[change.source].file == FILE
+        return bool(change.text) and self.sources[change.source].file == CALL_FILE
 
     def _call(self, namespace: MutableMapping[str, Any], change: Change) -> FunctionCall:
         """The call, of the function as it is defined now, on copies of its arguments."""

@@ -23,8 +23,8 @@ from jaxscope.bench.variants.isolation import (
     refuse_effects,
 )
 from jaxscope.bench.variants.programs import Builder
-from jaxscope.capture.forms.call import FILE
 from jaxscope.capture.run.context import RunOrigin
+from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.model import FindingKind, Form, Record, SourceKind
 from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
 from jaxscope.results.trials import Trials
@@ -95,7 +95,7 @@ class _Trials:
         where = f" in {source.name}" if source is not None and change.source else ""
         text = "" if source is None else source.text
         cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
-        if source is not None and source.file == FILE:
+        if source is not None and source.file == CALL_FILE:
             cell = "\n".join([*_imports(change, self.origin), f"%jaxjit {cell}"])
         shown = unified(text, change.text) if change.text else ""
         if change.donate:
@@ -144,7 +144,7 @@ def _costs(trial: VariantTrial) -> bool:
 
 def with_jax(change: Change, origin: RunOrigin, file: str = "") -> Change:
     """The change with `import jax` where its code needs that and the namespace lacks it."""
-    if file == FILE or not _imports(change, origin):
+    if file == CALL_FILE or not _imports(change, origin):
         return change
     lines = change.text.split("\n")
     lines.insert(int(lines[0].startswith("%%")), "import jax")

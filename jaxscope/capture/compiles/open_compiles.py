@@ -28,7 +28,7 @@ from jaxscope.capture.compiles.open_compile import (
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
 from jaxscope.capture.compiles.signature.reader import SignatureReader
-from jaxscope.capture.source.frames import RawFrame, is_user_file, user_frames
+from jaxscope.capture.source.frames import CALL_FILE, RawFrame, is_user_file, user_frames
 from jaxscope.model.compiles import CompileKind, Persistent
 
 T = TypeVar("T")
@@ -245,7 +245,7 @@ class OpenCompiles:
         staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
         if not raw.frames and (known.cell_id or staged):
             # A cell as one program, or an implementation of a benchmark: no user code calls it.
-            if is_user_file(known.file):
+            if known.file != CALL_FILE and is_user_file(known.file):
                 frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
             else:  # of a library, or with no code: the line magic that calls it
                 frames = user_frames(inspect.currentframe(), limit=1, of_magic=True)

@@ -20,9 +20,7 @@ from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
-
-FILE = "<call>"
-"""File name of the text of a line form, which is its line 1."""
+from jaxscope.capture.source.frames import CALL_FILE
 
 
 def is_jitted(function: Any) -> bool:
@@ -87,7 +85,7 @@ class FunctionCall:
 
     def plain(self) -> Any:
         """Call as plain Python, on the call's own line, so that Python's errors point there."""
-        code = compile("function(*args, **kwargs)", FILE, "eval")
+        code = compile("function(*args, **kwargs)", CALL_FILE, "eval")
         return eval(code, {"function": self.function, "args": self.args, "kwargs": self.kwargs})
 
 
@@ -114,7 +112,7 @@ class PlainCall(TracedForm):
             raise refused
         reads = Reads().from_values({call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
-        file = FILE if code is None else code.co_filename
+        file = CALL_FILE if code is None else code.co_filename
         super().__init__(inputs, Trial(reads, NO_CODE, file), composition, namespace)
 
     def read_unbound(self) -> None:
@@ -139,13 +137,13 @@ class PlainCall(TracedForm):
 def parse_call(text: str, magic: str) -> ast.Call:
     """The call. Raises SettingsError for text that is not an expression, or not a call."""
     try:
-        tree = ast.parse(text.strip(), FILE, "eval")
+        tree = ast.parse(text.strip(), CALL_FILE, "eval")
     except SyntaxError as error:
         raise SettingsError(f"`{text}` is not a Python expression: {error.msg}.") from None
     if not isinstance(tree.body, ast.Call):
         raise SettingsError(f"%{magic} needs a call such as f(x, y); `{text}` is not a call.")
     # No file holds it: tracebacks find the text of a line here.
-    linecache.cache[FILE] = (len(text), None, [text.strip() + "\n"], FILE)
+    linecache.cache[CALL_FILE] = (len(text), None, [text.strip() + "\n"], CALL_FILE)
     return tree.body
 
 
@@ -174,7 +172,7 @@ def _of_expression(
 ) -> FunctionCall:
     """The expression as a function of its names that hold data."""
     names = [name for name in sorted(mentioned) if name in namespace and _is_data(namespace[name])]
-    made = ast.parse(f"lambda {', '.join(names)}: ()", FILE, "eval")
+    made = ast.parse(f"lambda {', '.join(names)}: ()", CALL_FILE, "eval")
     assert isinstance(made.body, ast.Lambda)
     made.body.body = call
     function = _evaluated(made, call, namespace)
@@ -190,4 +188,4 @@ def _is_data(value: Any) -> bool:
 
 def _evaluated(tree: ast.Expression, call: ast.Call, namespace: MutableMapping[str, Any]) -> Any:
     located = ast.fix_missing_locations(ast.copy_location(tree, call))
-    return eval(compile(located, FILE, "eval"), namespace)  # type: ignore[arg-type]
+    return eval(compile(located, CALL_FILE, "eval"), namespace)  # type: ignore[arg-type]

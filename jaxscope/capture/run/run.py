@@ -17,7 +17,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.forms.call import FILE, FunctionCall, evaluate_call, parse_call
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
@@ -34,6 +34,7 @@ from jaxscope.capture.run.held_call import HeldCall
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.source import cell_names
+from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Form, Source
@@ -84,7 +85,7 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
             origin = RunOrigin(form=Form.LINE, settings=settings, namespace=space, expression=text)
             return replace(ran, origin=origin)
         except Exception as error:
-            if not error_origin.is_ours(error, FILE):
+            if not error_origin.is_ours(error, CALL_FILE):
                 raise
             why = error_origin.reason(error)
         return _call_alone(call, settings, context, text, why)

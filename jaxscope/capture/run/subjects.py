@@ -14,7 +14,6 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import (
-    FILE,
     FunctionCall,
     PlainCall,
     is_jitted,
@@ -30,6 +29,7 @@ from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors
+from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.capture.transforms.apply import TransformedForm
 from jaxscope.model import Source, SourceKind
 
@@ -145,7 +145,7 @@ class CallSubject:
         """The text that defines the user's function; of any other the line itself."""
         found = to_python.source_of(self.call.function, cell_name)
         if found is None and line:
-            return Source("the call", FILE, SourceKind.CELL, line.strip())
+            return Source("the call", CALL_FILE, SourceKind.CELL, line.strip())
         return found
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from jaxscope.model.source import Frame, Source, Span
 from jaxscope.version import HOME
 
+CALL_FILE = "<call>"
+"""File name of the text of a line form, which is its line 1."""
 _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
 Position = tuple[int | None, int | None, int | None, int | None]
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
