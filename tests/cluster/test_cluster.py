@@ -57,7 +57,8 @@ def ipyparallel_client(launcher: Any) -> Iterator[object]:
         yield client
     finally:
         # Ended gently, they wait for each other for 10 s.
-        client.send_signal(signal.SIGKILL, block=False)
+        if client.ids:
+            client.send_signal(signal.SIGKILL, block=False)
         cluster.stop_cluster_sync()
         client.close()
 
@@ -97,7 +98,10 @@ def px(notebook: Notebook, code: str) -> str:
 
 
 def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
-    """A cell on both engines that the user interrupts as soon as `when` says so."""
+    """A cell on both engines that the user interrupts as soon as `when` says so.
+
+    A shell that starts the tests in the background has SIGINT ignored.
+    """
 
     def wait() -> None:
         end = time.monotonic() + 30
@@ -108,10 +112,12 @@ def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
 
     ended = threading.Event()
     threading.Thread(target=wait, daemon=True).start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return notebook.run(f"%%jaxcluster run\n{code}")
     finally:
         ended.set()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_preflight_table_has_versions_and_devices(ready: str) -> None:

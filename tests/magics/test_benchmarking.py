@@ -262,7 +262,7 @@ class Bad:
 BAD = {
     "unknown implementation": Bad(
         "%%jaxbench --vs numpy,jaxx\nxp.sin(x)",
-        "There is no implementation `jaxx`. Did you mean `jax`? The implementations are c, jax, ",
+        "There is no implementation `jaxx`. Did you mean `jax`? The implementations are autograd, ",
     ),
     "unknown section": Bad(
         "%%jaxbench\n# numpy\nx\n# pytorch\nx",

@@ -183,7 +183,7 @@ def test_inputs_may_be_arrays_texts_or_made_from_a_size():
     [
         ({}, None, {}, "There is nothing to compare"),
         ({"fast": len}, None, {}, "`fast` is not an implementation"),
-        ({"autograd": len}, None, {}, r'Give a pair: \{"autograd": \("numpy", f\)\} for code that'),
+        ({"theano": len}, None, {}, r'Give a pair: \{"theano": \("numpy", f\)\} for code that'),
         ({"nunpy": ("nunpy", np.sin)}, None, {}, "Did you mean `numpy`"),
         ({"numpy": 3}, None, {}, "`numpy` is of type int, which cannot be called"),
         ({"jax": "int x;"}, None, {}, "but only `c` takes source text"),
