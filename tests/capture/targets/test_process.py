@@ -89,6 +89,8 @@ def test_a_foreign_lowering_is_never_compiled_here(monkeypatch: pytest.MonkeyPat
         raise AssertionError("compiled in this process")
 
     x = jnp.ones((8, 8))
+    with jaxscope.watch() as log:  # the trial compilation of the listener, once per process
+        assert not log.notes
     monkeypatch.setattr("jax._src.compiler.backend_compile_and_load", refuse)
     with jaxscope.options(target="cpu"):
         report = jaxscope.inspect(lambda x: jnp.sin(x) * 2, x)
