@@ -19,9 +19,9 @@ under a load of 8 found it between 4.5 and 9.2 FLOP/B where their best repetitio
 NEAR_BUSY = 10.0
 """The factor where they did not: one such process found it at 46."""
 NEAR_RIDGE = "near the ridge"
-_NEAR_LOW = 2.0
-"""The same around `_LOW`, where the time counts besides: ten fresh processes found a program of
-20 µs at 2 to 10 % of the nearest roof, and another at 6 to 18 %."""
+_BELOW_LOW, _ABOVE_LOW = 2.0, 3.0
+"""The same below and above `_LOW`, where the time counts besides: ten fresh processes found a
+program of 20 µs at 2 to 10 % of the nearest roof, and another, under load, at 6 to over 20 %."""
 NEAR_LATENCY = "near the limit of latency"
 _AGREE = 0.95
 """The fastest call, of the third fastest, on a machine that leaves the fastest ones undisturbed."""
@@ -84,9 +84,9 @@ def verdict(
     # A busy machine makes calls longer, and the peaks are those of the fastest runs.
     nearest = max(compute, memory) * seconds / min(call.samples)
     # Another measurement finds peaks of a busy device higher, and then the call farther below.
-    high = _LOW * (_NEAR_LOW if peaks.settled else NEAR_BUSY)
+    high = _LOW * (_ABOVE_LOW if peaks.settled else NEAR_BUSY)
     steady = _steady(call)
-    low = _LOW / (_NEAR_LOW if steady else NEAR_BUSY)
+    low = _LOW / (_BELOW_LOW if steady else NEAR_BUSY)
     shares = dispatch_shares(call, dispatch) if max(compute, memory, special) < _LOW else (0.0, 0.0)
     if shares[1] >= (_DISPATCH_LOW if steady else _LOW):
         bound = "host-bound" if steady and shares[0] > DISPATCH_SHARE else NEAR_HOST
