@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from jaxscope import words
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
 from jaxscope.model.compiler.target import CompiledFor
-from jaxscope.model.compiles import unobserved
+from jaxscope.model.compiles import CauseKind, unobserved
 from jaxscope.model.profile import CellProfile
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
 
@@ -132,7 +132,8 @@ def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:
         last = "XLA"
     stages = f"(trace {trace}, lower {lower}, {last} {xla})"
     because = _because(compiles) if how == "compiled once" else ""
-    how = "recompiled" if because else how
+    linked = any(c.kind is CauseKind.LINKED_AGAIN for made in compiles for c in made.causes)
+    how = "recompiled" if because else "compiled again to link lines" if linked else how
     return f"{how} in {words.seconds(total)} {stages}{because}"
 
 

@@ -93,6 +93,9 @@ def test_compiles_are_counted() -> None:
     hit = dataclasses.replace(one, compile_s=0.005, persistent=m.Persistent.HIT)
     assert compiled() == "reused the compiled program (0 compiles)"
     assert compiled(one, one, one) == ("compiled 3 times in 126 ms (trace 9, lower 12, XLA 105)")
+    cause = m.Cause(m.CauseKind.LINKED_AGAIN, "", "", "", "`f` had run before.", fix="")
+    linked = dataclasses.replace(one, causes=(cause,))
+    assert compiled(linked).startswith("compiled again to link lines in 42 ms (trace 3, ")
     assert compiled(hit) == (
         "read from the persistent cache in 12 ms (trace 3, lower 4, retrieval 5)"
     )
