@@ -95,7 +95,8 @@ def _residuals(body: Function) -> Function:
 
 
 def _picked(x: Any) -> Any:
-    return jnp.sum(x[jnp.nonzero(x > 0, size=x.size, fill_value=0)[0]] ** 2)
+    (picked,) = jnp.nonzero(x > 0, size=x.size, fill_value=x.size)
+    return jnp.sum(jnp.take(x, picked, mode="fill", fill_value=0.0) ** 2)
 
 
 def _picked_fixed(x: Any) -> Any:
