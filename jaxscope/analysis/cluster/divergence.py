@@ -6,14 +6,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from itertools import zip_longest
 
 from jaxscope import words
-from jaxscope.analysis.sharding.replica_groups import GroupTextError, read_groups
 from jaxscope.model.cluster import (
     CodePlace,
-    CollectiveOp,
     CompiledPrint,
     DivergenceKind,
     ProcessState,
@@ -29,13 +25,6 @@ _TYPES = {"i1": "bool", "complex<f32>": "c64", "complex<f64>": "c128", **_UNSIGN
 _OPERATION = re.compile(r"\b(?:stablehlo|sdy|mhlo|chlo)\.\w+")
 _CONSTANT = re.compile(r"dense(?:_resource)?<[^>]*>")
 _RESOURCES = re.compile(r"\{-#.*", re.S)
-_COLLECTIVE = re.compile(
-    r"= (?P<shape>.+?) (?P<opcode>(?:all-reduce|all-gather|reduce-scatter|all-to-all|"
-    r"collective-permute|collective-broadcast|ragged-all-to-all)(?:-start)?)\("
-)
-_GROUPS = re.compile(r"(?:replica_groups|source_target_pairs)=(\S+?)(?:, [a-z_]+=|$)")
-_MODULE = re.compile(r"HloModule ([^\s,]+)")
-_LAYOUT = re.compile(r"\{[^}]*\}")
 _MOST = 300
 """Characters of a signature that a message shows."""
 
@@ -76,7 +65,7 @@ def difference(first: ProgramPrint, other: ProgramPrint) -> ProgramDifference | 
     kind, what = _differs(first, other)
     if kind is not DivergenceKind.ORDER:
         what = f"Processes {first.process} and {other.process} compile `{other.name}` {what}"
-    return ProgramDifference(kind, f"{what}{_both(first, other)}")
+    return ProgramDifference(kind, f"{what}{both_places(first, other)}")
 
 
 def _differs(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, str]:
@@ -130,63 +119,9 @@ def _cut(text: str) -> str:
     return words.cut(text, _MOST)
 
 
-def _both(first: ProgramPrint | CompiledPrint, other: ProgramPrint | CompiledPrint) -> str:
+def both_places(first: ProgramPrint | CompiledPrint, other: ProgramPrint | CompiledPrint) -> str:
+    """The line of each process, on lines of their own."""
     return "".join(f"\n  process {one.process} at {one.place}" for one in (first, other))
-
-
-def collectives(hlo: str) -> tuple[CollectiveOp, ...]:
-    """The collectives of an optimized HLO module, in the order of its text."""
-    found: list[CollectiveOp] = []
-    for line in hlo.splitlines():
-        matched = _COLLECTIVE.search(line)
-        if matched is None:
-            continue
-        groups = _GROUPS.search(line)
-        shape = _LAYOUT.sub("", matched["shape"])
-        found.append(CollectiveOp(matched["opcode"], shape, groups[1] if groups else ""))
-    return tuple(found)
-
-
-def collective_groups(
-    text: str, devices: Sequence[int]
-) -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
-    """Devices that leave a collective together, by module and instruction of an optimized HLO.
-
-    A permutation is left out: its devices leave one by one. So are unknown spellings of groups.
-    """
-    module = _MODULE.match(text)
-    found: dict[tuple[str, str], tuple[tuple[int, ...], ...]] = {}
-    for line in text.splitlines():
-        matched = _COLLECTIVE.search(line)
-        if matched is None or module is None or "permute" in matched["opcode"]:
-            continue
-        name = line.strip().removeprefix("ROOT ").partition(" ")[0].lstrip("%")
-        written = _GROUPS.search(line)
-        with suppress(GroupTextError, IndexError):
-            groups = read_groups({"replica_groups": written[1] if written else ""}, len(devices))
-            found[module[1], name] = tuple(tuple(devices[i] for i in group) for group in groups)
-    return found
-
-
-def schedule_difference(
-    name: str, first: CompiledPrint, other: CompiledPrint
-) -> ProgramDifference | None:
-    """The first collective at which two compiled programs differ; None where all are equal."""
-    pairs = enumerate(zip_longest(first.collectives, other.collectives))
-    for number, (one, two) in pairs:
-        if one != two:
-            return ProgramDifference(
-                DivergenceKind.COLLECTIVES,
-                f"`{name}` exchanges data differently on processes {first.process} and "
-                f"{other.process}: collective {number + 1} is {_op(one)} on {first.process} and "
-                f"{_op(two)} on {other.process}. It would hang or give wrong values."
-                f"{_both(first, other)}",
-            )
-    return None
-
-
-def _op(one: CollectiveOp | None) -> str:
-    return "absent" if one is None else f"`{one.opcode} {one.shape}`"
 
 
 def missing(

@@ -3,14 +3,13 @@
 import pytest
 
 from jaxscope.analysis.cluster.divergence import (
-    collectives,
     difference,
     missing,
     print_of,
-    schedule_difference,
     stalled,
 )
 from jaxscope.analysis.cluster.preflight import odd, preflight
+from jaxscope.analysis.cluster.schedule import collectives, schedule_difference
 from jaxscope.model.cluster import (
     CodePlace,
     CompiledPrint,

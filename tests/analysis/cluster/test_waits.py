@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jaxscope.analysis.cluster.divergence import collective_groups
+from jaxscope.analysis.cluster.schedule import collective_groups
 from jaxscope.analysis.cluster.waits import waits
 from jaxscope.model.cluster import CollectiveRun, DeviceRun, LineStay, ProcessTrace
 from jaxscope.results.cluster_waits import ClusterWaits
@@ -167,8 +167,13 @@ ENTRY main {
   %psum.1 = f32[8]{0} all-reduce(%p), channel_id=1, replica_groups=[2,2]<=[4], to_apply=%add
   ROOT %all = f32[8]{0} all-reduce(%psum.1), replica_groups={}, to_apply=%add
   %cp = f32[8]{0} collective-permute(%p), source_target_pairs={{0,1}}
+  %rows = f32[8]{0} all-reduce(%p), replica_groups=mesh['a'=2,'b'=2] {'b'}, channel_id=2
+  %turned = f32[8]{0} all-reduce(%p), replica_groups=mesh['a'=2,'b'=2], \
+device_ids=([2,2]T(1,0)) {'b'}, channel_id=3, metadata={op_name="jit(f)/ all-reduce(x)"}
 }"""
     assert collective_groups(text, (0, 1, 2048, 2049)) == {
         ("jit_f", "psum.1"): ((0, 1), (2048, 2049)),
         ("jit_f", "all"): ((0, 1, 2048, 2049),),
+        ("jit_f", "rows"): ((0, 1), (2048, 2049)),
+        ("jit_f", "turned"): ((0, 2048), (1, 2049)),
     }
