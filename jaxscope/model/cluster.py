@@ -55,8 +55,12 @@ class ProgramPrint:
     """Hash of the StableHLO without locations and without its name."""
     outline: str
     """The same with the values of constants left out."""
+    inside: str
+    """The same without arguments and results."""
     arguments: str
     """Types and shardings of the arguments, as StableHLO writes them."""
+    results: str
+    """Those of the results."""
     operations: tuple[tuple[str, int], ...]
     """Counts of the operations."""
     flags: str

@@ -18,7 +18,9 @@ from jaxscope.model.cluster import (
 )
 
 _NAME = re.compile(r"module @(\S+)")
-_MAIN = re.compile(r"func\.func public @main\((.*?)\) ->", re.S)
+_MAIN = re.compile(r"func\.func public @main\((.*?)\) -> (.*)")
+_SHARDING = re.compile(r'(?:sdy|mhlo)\.sharding = (?:#sdy\.sharding<[^>]*>|"[^"]*")')
+_DONATED = re.compile(r"tf\.aliasing_output = \d+|jax\.buffer_donor = true")
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)([^<>]+(?:<[^<>]*>)?)>")
 _UNSIGNED = {f"ui{n}": f"u{n}" for n in (4, 8, 16, 32, 64)}
 _TYPES = {"i1": "bool", "complex<f32>": "c64", "complex<f64>": "c128", **_UNSIGNED}
@@ -42,7 +44,9 @@ def print_of(text: str, process: int, place: CodePlace, flags: str) -> ProgramPr
         place,
         program=_hash(body),
         outline=_hash(outline),
+        inside=_hash(_MAIN.sub("", outline)),
         arguments=main[1] if main else "",
+        results=main[2] if main else "",
         operations=tuple(sorted(Counter(_OPERATION.findall(body)).items())),
         flags=flags,
     )
@@ -80,12 +84,9 @@ def _differs(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, 
             "the order of calls differs."
         )
     if first.arguments != other.arguments:
-        shapes, others = _shapes(first.arguments), _shapes(other.arguments)
-        if shapes == others:
-            return DivergenceKind.SHAPES, f"for different shardings of {_cut(shapes)}."
-        return DivergenceKind.SHAPES, (
-            f"for different shapes: {_cut(shapes)} on {one}, {_cut(others)} on {two}."
-        )
+        return _arguments_differ(first, other)
+    if first.inside == other.inside and _found(_SHARDING, first.results, other.results):
+        return DivergenceKind.SHAPES, "for different shardings of the results."
     if first.outline == other.outline:
         return DivergenceKind.CONSTANTS, (
             "with different constants: a captured value is not the same on every process."
@@ -93,6 +94,27 @@ def _differs(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, 
     return DivergenceKind.BRANCH, (
         f"with different operations: {_operations(first, other)}a Python branch differs."
     )
+
+
+def _arguments_differ(first: ProgramPrint, other: ProgramPrint) -> tuple[DivergenceKind, str]:
+    shapes, others = _shapes(first.arguments), _shapes(other.arguments)
+    if shapes != others:
+        return DivergenceKind.SHAPES, (
+            f"for different shapes: {_cut(shapes)} on {first.process}, {_cut(others)} on "
+            f"{other.process}."
+        )
+    if _found(_SHARDING, first.arguments, other.arguments):
+        return DivergenceKind.SHAPES, f"for different shardings of {_cut(shapes)}."
+    what = "donations" if _found(_DONATED, first.arguments, other.arguments) else "attributes"
+    return (
+        DivergenceKind.BRANCH,
+        f"with different {what} of its arguments: a Python branch differs.",
+    )
+
+
+def _found(pattern: re.Pattern[str], one: str, two: str) -> bool:
+    """Whether it matches different texts in the two."""
+    return pattern.findall(one) != pattern.findall(two)
 
 
 def _operations(first: ProgramPrint, other: ProgramPrint) -> str:
@@ -132,6 +154,14 @@ def missing(
     text = (
         f"{arrived} of {words.count(processes, 'process', 'processes')} reached the compilation of "
         f"`{name}`.\n  called at {mine}{seen}"
+    )
+    return ProgramDifference(DivergenceKind.MISSING, text)
+
+
+def not_compiled(name: str, process: int, place: CodePlace, error: str) -> ProgramDifference:
+    """A process could not compile what the others did."""
+    text = (
+        f"Process {process} could not compile `{name}` ({error}).\n  process {process} at {place}"
     )
     return ProgramDifference(DivergenceKind.MISSING, text)
 

@@ -82,9 +82,13 @@ def plain_text(module: Any) -> str:
     return module.operation.get_asm(enable_debug_info=False)
 
 
-def optimized_text() -> str | None:
-    """The optimized HLO at the end of a compilation; None when it failed or a name is gone."""
-    executable: Any = jax_locals("_cached_compilation", _PXLA).get("xla_executable")
+def compiled_executable() -> Any:
+    """The executable at the end of a compilation; None when it failed or a name is gone."""
+    return jax_locals("_cached_compilation", _PXLA).get("xla_executable")
+
+
+def optimized_text(executable: Any) -> str | None:
+    """The optimized HLO of `compiled_executable`; None when it has none."""
     modules = executable.hlo_modules() if hasattr(executable, "hlo_modules") else ()
     return modules[0].to_string() if modules else None
 

@@ -6,12 +6,14 @@ These functions run inside the process; ipyparallel or Dask carries their result
 from __future__ import annotations
 
 import ast
+import atexit
 import inspect
 import os
 import platform
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import metadata
 from typing import Any
@@ -89,6 +91,11 @@ def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
 
     Raises ClusterError before that call.
     """
+    watch_texts(guard, wait_s, distributed.plain_text)
+
+
+def watch_texts(guard: str, wait_s: float, text_of: Callable[[Any], str]) -> None:
+    """`watch` for a caller that has the text of each module already, which takes long to write."""
     if _watch:
         _watch[0].set_guard(guard, wait_s, _watch[0].epoch)
         return
@@ -98,10 +105,11 @@ def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
             "This process is not part of a cluster: call jax.distributed.initialize first."
         )
     shell = current_shell()
-    made = ClusterWatch(service, _Printer(shell, service.process))
+    made = ClusterWatch(service, _Printer(shell, service.process), text_of)
     made.mode, made.guard_s = guard, wait_s
     made.start()
     _watch.append(made)
+    atexit.register(made.settle)  # runs before JAX leaves the service, as it is registered later
     if shell is not None:
         shell.events.register("post_run_cell", _after_cell)
         shell.ast_transformers.append(_Refusal())
@@ -110,6 +118,7 @@ def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
 def unwatch() -> None:
     """Take back what `watch` installed."""
     while _watch:
+        atexit.unregister(_watch[0].settle)
         _watch.pop().stop()
     _silence.stop()
     shell = current_shell()
@@ -149,7 +158,10 @@ class _Printer:
 
 
 def _after_cell(result: Any) -> None:
-    if not _watch or not isinstance(result.error_in_exec, KeyboardInterrupt):
+    if not _watch:
+        return
+    _watch[0].settle()
+    if not isinstance(result.error_in_exec, KeyboardInterrupt):
         return
     frames = [frame for frame, _ in traceback.walk_tb(result.error_in_exec.__traceback__)]
     waiting = (state.doing == WAITING for state in _watch[0].heartbeat.states())
@@ -210,6 +222,7 @@ def state() -> dict[str, Any]:
     if not _watch:
         return {"watching": False}
     found = _watch[0]
+    found.settle()
     return {
         "watching": True,
         "process": found.process,
@@ -226,6 +239,7 @@ def collective_groups() -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
     """Devices of each collective compiled so far. Raises ClusterError before `init`."""
     if not _watch:
         raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")
+    _watch[0].settle()
     return dict(_watch[0].groups)
 
 

@@ -16,6 +16,7 @@ from jaxscope.analysis.cluster.divergence import program_hash
 from jaxscope.capture._jax import distributed
 from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.place import place_of
+from jaxscope.capture.cluster.watch import GUARD_S
 from jaxscope.model.cluster import ProcessProgram
 from jaxscope.version import __version__
 
@@ -75,21 +76,29 @@ class JournalRecorder:
         if not self._compared and distributed.coordination_service() is not None:
             self._compared = True
             with suppress(Exception):
-                process.watch(guard=self._guard)
-        self._here.program = None
+                process.watch_texts(self._guard, GUARD_S, self._text_of)
+        self._here.program = self._here.text = None
         with suppress(Exception):  # a JAX whose names differ: no fingerprint, so no line
             module = distributed.compiling_module()
             if module is None:
                 return
-            text = distributed.plain_text(module)
+            text = self._text_of(module)
             name = text.partition("module @")[2].partition(" ")[0].removeprefix("jit_")
             place = place_of(sys._getframe())  # pyright: ignore[reportPrivateUsage]
             self._here.program = name, str(place) if place.where else "", program_hash(text)[:8]
 
+    def _text_of(self, module: object) -> str:
+        """The text of the module, written once for the journal and the comparison."""
+        found = getattr(self._here, "text", None)
+        if found is None or found[0] is not module:
+            found = self._here.text = module, distributed.plain_text(module)
+        return found[1]
+
     def _on_end(self, event: str, duration_secs: float, **_: object) -> None:
         if event != _EVENT:
             return
-        found, self._here.program = getattr(self._here, "program", None), None
+        found = getattr(self._here, "program", None)
+        self._here.program = self._here.text = None
         if found is not None:
             name, place, print_ = found
             program = ProcessProgram(name, place, fingerprint=print_, compile_s=duration_secs)

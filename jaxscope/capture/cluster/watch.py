@@ -1,7 +1,9 @@
 """Compare every compilation that spans processes, from JAX's monitoring events.
 
-Events come on a miss only, so a cached call costs nothing. What fails in here is reported once and
-never reaches the user's call; with the guard on, `Divergence` is meant to.
+Events come on a miss only, so a cached call costs nothing. The user's thread only takes the text;
+the rest happens in a thread of its own while XLA compiles, unless the guard is on, which holds the
+compilation. What fails in here is reported once and never reaches the user's call; with the guard
+on, `Divergence` is meant to.
 """
 
 from __future__ import annotations
@@ -13,20 +15,30 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from jaxscope.analysis.cluster import divergence
-from jaxscope.capture._jax import distributed
-from jaxscope.capture.cluster.exchange import Divergence, Exchange, Found
+from jaxscope.analysis.cluster import divergence, schedule
+from jaxscope.capture._jax import distributed, event_error
+from jaxscope.capture.cluster.background import Background
+from jaxscope.capture.cluster.exchange import REMOVE_S, Divergence, Exchange, Found
 from jaxscope.capture.cluster.heartbeat import WAITING, Heartbeat
 from jaxscope.capture.cluster.place import place_of, running_cell
 from jaxscope.capture.cluster.store import JaxStore
-from jaxscope.model.cluster import CompiledPrint, DivergenceKind, ProcessState, ProgramPrint
+from jaxscope.model.cluster import (
+    CodePlace,
+    CompiledPrint,
+    DivergenceKind,
+    ProcessState,
+    ProgramDifference,
+    ProgramPrint,
+)
 
 GUARDS = ("off", "warn", "on")
 GUARD_S = 20.0
 """The guard waits so long for the other processes."""
+SETTLE_S = 1.0
+"""The end of a compilation, of a cell and of the process waits so long for comparisons."""
 _EVENT = "/jax/core/compile/backend_compile_duration"
 _FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 
@@ -35,16 +47,31 @@ _FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 class _Compiling:
     """A compilation between its two events."""
 
-    exchange: Exchange
-    program: ProgramPrint
-    operations: int
+    text: str
+    """Its StableHLO."""
+    place: CodePlace
+    flags: str
+    scope: str
+    """Its devices, as a hash."""
     devices: tuple[int, ...]
+    exchange: Exchange
+    store: JaxStore
+    guarded: bool
+    started: threading.Event = field(default_factory=threading.Event)
+    """Set when the program was compared."""
 
 
 class ClusterWatch:
     """The listeners and the heartbeat of this process."""
 
-    def __init__(self, service: distributed.Service, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        service: distributed.Service,
+        say: Callable[[str], None],
+        text_of: Callable[[Any], str] = distributed.plain_text,
+    ) -> None:
+        self._service = service
+        self._text_of = text_of
         self._store = JaxStore(service.client)
         self.process, self.processes = service.process, service.processes
         self._say = say
@@ -65,7 +92,8 @@ class ClusterWatch:
         self.most_operations = 0
         """The most operations of the key-value store that one compilation took."""
         self.seconds = 0.0
-        """Time spent on comparisons, waits included."""
+        """Time of the user's thread spent on comparisons, waits included."""
+        self._background = Background("jaxscope-compare")
         self.heartbeat = Heartbeat(
             JaxStore(service.client), service.process, service.processes, say
         )
@@ -85,9 +113,15 @@ class ClusterWatch:
         with suppress(AssertionError, ValueError):
             monitoring.unregister_event_duration_listener(self._on_end)
         self.heartbeat.stop()
+        self._background.stop()
+
+    def settle(self) -> None:
+        """Wait for the comparisons so far, so that their messages come before what follows."""
+        self._background.settle(SETTLE_S)
 
     def set_guard(self, mode: str, wait_s: float, epoch: str) -> None:
         """Set the guard; positions count again from 0, under keys of their own."""
+        self.settle()
         with self._lock:
             old, self.mode, self.guard_s, self.epoch = self.epoch, mode, wait_s, epoch
             self._next.clear()
@@ -113,8 +147,16 @@ class ClusterWatch:
             self._attempt(lambda: self._end(compiling))
 
     def _attempt(self, step: Callable[[], None]) -> None:
+        """Take a step on the user's thread."""
         __tracebackhide__ = True
         began = time.perf_counter()
+        try:
+            self._reporting(step)
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    def _reporting(self, step: Callable[[], None]) -> None:
+        __tracebackhide__ = True
         try:
             step()
         except Divergence:
@@ -126,8 +168,9 @@ class ClusterWatch:
                     "jaxscope could not compare a compilation "
                     f"({type(error).__name__}: {str(error).splitlines()[0]})."
                 )
-        finally:
-            self.seconds += time.perf_counter() - began
+
+    def _later(self, step: Callable[[], None], after_s: float = 0.0) -> None:
+        self._background.submit(lambda: self._reporting(step), after_s)
 
     def _begin(self) -> None:
         __tracebackhide__ = True
@@ -138,37 +181,56 @@ class ClusterWatch:
         if not place.where:  # a magic compiles a whole cell
             place = running_cell()
         flags = " ".join(filter(None, (*[os.environ.get(f, "") for f in _FLAGS], shared.options)))
-        text = distributed.plain_text(shared.module)
-        program = divergence.print_of(text, self.process, place, flags)
         scope = hashlib.sha256(repr(shared.devices).encode()).hexdigest()[:8]
         with self._lock:
             position = self._next.get(scope, 0)
             self._next[scope] = position + 1
-        folder = f"jaxscope/{self.epoch}/{scope}"
-        exchange = Exchange(
-            self._store,
-            f"{folder}/{position}",
-            len(shared.processes),
-            f"{folder}/{position - 1}" if position else "",
+        store = JaxStore(self._service.client)
+        compiling = _Compiling(
+            self._text_of(shared.module),
+            place,
+            flags,
+            scope,
+            shared.devices,
+            Exchange(store, f"jaxscope/{self.epoch}/{scope}/{position}", len(shared.processes)),
+            store,
+            self.mode == "on",
         )
-        before = self._store.operations
         self.compared += 1
-        noticed = exchange.start(program)
-        if noticed is not None and self._is_new(scope, noticed.kind):
-            self.found.append(noticed.message)
-            if self.mode != "on" or noticed.kind is DivergenceKind.FLAGS:
-                self._say(noticed.message)
-        if self.mode == "on":
-            self._guard(exchange, program, scope, noticed is not None and Found(noticed))
-        took = self._store.operations - before
-        self._here.compiling = _Compiling(exchange, program, took, shared.devices)
+        self._here.compiling = compiling
+        if compiling.guarded:
+            self._compare(compiling)
+        else:
+            self._later(lambda: self._compare(compiling))
+
+    def _compare(self, compiling: _Compiling) -> None:
+        """Compare the program that is about to be compiled."""
+        __tracebackhide__ = True
+        try:
+            program = divergence.print_of(
+                compiling.text, self.process, compiling.place, compiling.flags
+            )
+            compiling.text = ""  # it may be long
+            noticed = compiling.exchange.start(program)
+            if noticed is not None and self._is_new(compiling.scope, noticed.kind):
+                self.found.append(noticed.message)
+                if not compiling.guarded or noticed.kind is DivergenceKind.FLAGS:
+                    self._say(noticed.message)
+        finally:
+            compiling.started.set()
+        if compiling.guarded:
+            self._guard(compiling.exchange, program, compiling.scope, noticed)
 
     def _guard(
-        self, exchange: Exchange, program: ProgramPrint, scope: str, noticed: Found | bool
+        self,
+        exchange: Exchange,
+        program: ProgramPrint,
+        scope: str,
+        noticed: ProgramDifference | None,
     ) -> None:
         __tracebackhide__ = True
-        found = noticed if isinstance(noticed, Found) else None
-        if found is None or (found.difference and found.difference.kind is DivergenceKind.FLAGS):
+        found = Found(noticed)
+        if noticed is None or noticed.kind is DivergenceKind.FLAGS:
             found = exchange.wait(program, self.guard_s, self._others)
         if found.difference is None:
             return
@@ -194,23 +256,38 @@ class ClusterWatch:
 
     def _end(self, compiling: _Compiling) -> None:
         __tracebackhide__ = True
-        text = distributed.optimized_text()
-        if text is None:  # the compilation failed
+        if error := event_error():
+            if compiling.guarded:
+                compiling.exchange.failed(self.process, compiling.place, error)
             return
-        self.groups |= divergence.collective_groups(text, compiling.devices)
-        before = self._store.operations
-        program = compiling.program
+        # A divergence is reported before the program runs.
+        compiling.started.wait(SETTLE_S)
+        executable = distributed.compiled_executable()
+        if compiling.guarded:
+            self._compare_compiled(compiling, executable)
+        else:
+            self._later(lambda: self._compare_compiled(compiling, executable))
+
+    def _compare_compiled(self, compiling: _Compiling, executable: Any) -> None:
+        """Compare the order of the collectives in the compiled program."""
+        __tracebackhide__ = True
+        text = distributed.optimized_text(executable)
+        if text is None:
+            return
+        self.groups |= schedule.collective_groups(text, compiling.devices)
         mine = CompiledPrint(
-            self.process, program.place, program.flags, divergence.collectives(text)
+            self.process, compiling.place, compiling.flags, schedule.collectives(text)
         )
-        guard_s = self.guard_s if self.mode == "on" else None
-        found = compiling.exchange.compiled(mine, guard_s).difference
-        operations = compiling.operations + self._store.operations - before
+        exchange = compiling.exchange
+        found = exchange.compiled(mine, self.guard_s if compiling.guarded else None).difference
+        if exchange.finished:
+            self._later(exchange.remove, REMOVE_S)
+        operations = compiling.store.operations + exchange.finished
         self.most_operations = max(self.most_operations, operations)
         if found is None:
             return
         self.found.append(found.message)
-        if self.mode == "on":
+        if compiling.guarded:
             raise Divergence(found)
         self._say(found.message)
 

@@ -35,6 +35,24 @@ def of(text: str, process: int, flags: str = ""):
     ("text", "flags", "kind", "words"),
     [
         (PROGRAM.replace("8x8", "16x8"), "", DivergenceKind.SHAPES, "(f32[16,8]) on 1"),
+        (
+            PROGRAM.replace("<f32>)", "<f32> {sdy.sharding = #sdy.sharding<@m, [{}]>})"),
+            "",
+            DivergenceKind.SHAPES,
+            "for different shardings of the results",
+        ),
+        (
+            PROGRAM.replace("f32>)", "f32> {sdy.sharding = #sdy.sharding<@m, [{}]>})", 1),
+            "",
+            DivergenceKind.SHAPES,
+            "for different shardings of (f32[8,8])",
+        ),
+        (
+            PROGRAM.replace("8xf32>)", "8xf32> {jax.buffer_donor = true})"),
+            "",
+            DivergenceKind.BRANCH,
+            "with different donations of its arguments",
+        ),
         (PROGRAM.replace("2.0", "3.0"), "", DivergenceKind.CONSTANTS, "different constants"),
         (PROGRAM.replace("multiply", "add"), "", DivergenceKind.BRANCH, "`stablehlo.add` on 0, 1"),
         (PROGRAM, "--fast", DivergenceKind.FLAGS, "`--fast` on 1"),
