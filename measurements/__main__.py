@@ -40,6 +40,8 @@ BUDGETS = (
     "session_memory",
     "many_compiles",
     "cluster_overhead",
+    "cluster_scenarios",
+    "cluster_waits",
 )
 """Costs: times as ratios to a yardstick of the same run, bytes and counts."""
 ACCURACY = (

@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.analysis.cluster.runs import leads, ranges, said
+from jaxscope.analysis.cluster.runs import MergedRuns, joined, merged, ranges
+from jaxscope.analysis.cluster.waits import Waits
 from jaxscope.capture.cluster import lifetime, process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
 from jaxscope.cluster import engine_cell, mesh_bench
 from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import Record, from_json
+from jaxscope.model.cluster import ProcessRun, ProcessTrace
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.cluster import ClusterStatus, Preflight
 from jaxscope.results.cluster_run import ClusterBench, ClusterMeshBench, ClusterRun
@@ -21,6 +23,9 @@ from jaxscope.results.cluster_waits import ClusterWaits
 from jaxscope.results.report import Report
 from jaxscope.words import listed
 
+GATHERED_FROM = 64
+"""With so many engines their answers come through the key-value store, merged by one of them: the
+replies alone would take 3 ms each."""
 _MOST_REPORTS = 8
 """Whole reports that are sent: one for each set of programs."""
 
@@ -34,6 +39,8 @@ class Cluster:
     def __init__(self, engines: EngineSet) -> None:
         self._engines = engines
         self._address = ""
+        self._able = False
+        """Whether the engines were seen to have jaxscope."""
 
     def __len__(self) -> int:
         return len(self._engines)
@@ -112,15 +119,17 @@ class Cluster:
         died.
         """
         self._refuse_lacking()
-        given = {engine: (engine, text) for engine in range(len(self._engines))}
-        found = self._engines.run(engine_cell.run_cell, given, say)
-        runs = [run for run in found.values() if run is not None]
+        number = len(self._engines)
+        gather = uuid.uuid4().hex[:8] if number >= GATHERED_FROM else ""
+        given = {engine: (engine, text, gather) for engine in range(number)}
+        found = self._engines.run(engine_cell.run_cell, given, say).values()
+        runs = [run for run in found if isinstance(run, ProcessRun)]
+        whole = next((run for run in found if isinstance(run, MergedRuns)), merged(runs))
         reports: dict[int, Report] = {}
-        for lead in list(leads(runs))[:_MOST_REPORTS]:
-            if found[lead].reported:
-                sent = self._engines.run(engine_cell.last_record, {lead: ()}, say)[lead]
-                reports[lead] = Report(_headed(from_json(Record, sent), text, head))
-        return ClusterRun(runs, reports)
+        for lead in whole.leads[:_MOST_REPORTS]:
+            sent = self._engines.run(engine_cell.last_record, {lead: ()}, say)[lead]
+            reports[lead] = Report(_headed(from_json(Record, sent), text, head))
+        return ClusterRun(runs, reports, whole=whole)
 
     def bench(
         self, text: str, names: Sequence[str], say: Callable[[str], None] = _silent
@@ -182,17 +191,27 @@ class Cluster:
         from jaxscope.cluster import engine_profile  # it imports jax
 
         self._refuse_lacking()
-        name = uuid.uuid4().hex[:8]
-        given = {engine: (engine, text, name) for engine in range(len(self._engines))}
-        found = self._engines.run(engine_profile.profile_cell, given, say)
-        answers = {engine: one for engine, one in found.items() if one is not None}
-        for output, engines in said((e, printed) for e, (_, printed, _) in answers.items()).items():
-            say(output if len(engines) == len(answers) else f"[{ranges(engines)}] {output}")
-        errors = {engine: error for engine, (_, _, error) in answers.items() if error}
-        return ClusterWaits([trace for trace, _, _ in answers.values()], errors)
+        name, number = uuid.uuid4().hex[:8], len(self._engines)
+        more = (text, name, number >= GATHERED_FROM)
+        given = {engine: (engine, *more) for engine in range(number)}
+        answers = [
+            one
+            for one in self._engines.run(engine_profile.profile_cell, given, say).values()
+            if one is not None
+        ]
+        for output, engines in joined([one.printed for one in answers]).items():
+            say(output if len(engines) == number else f"[{ranges(engines)}] {output}")
+        errors = joined([one.errors for one in answers])
+        traces = [one.trace for one in answers]
+        return ClusterWaits(
+            [trace for trace in traces if isinstance(trace, ProcessTrace)],
+            {engine: error for error, engines in errors.items() for engine in engines},
+            next((trace for trace in traces if isinstance(trace, Waits)), None),
+        )
 
     def restart(self) -> None:
         """Restart every engine, which ends hangs; all names on them are lost. Then `init`."""
+        self._able = False
         self._engines.restart()
         self.activate()
 
@@ -207,11 +226,15 @@ class Cluster:
         return [i for i, has in enumerate(found) if has is False]
 
     def _refuse_lacking(self) -> None:
+        if self._able:
+            self._engines.check()
+            return
         lacking = self._lacking()
         if lacking:
             raise ClusterError(
                 f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
             )
+        self._able = True
 
     def _refuse_poisoned(self) -> None:
         states = self._all(process.state)

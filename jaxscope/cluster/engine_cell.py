@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxscope.analysis.cluster.divergence import program_hash
+from jaxscope.analysis.cluster.runs import MergedRuns, merged
+from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.source.cell_names import cell_name, current_shell
 from jaxscope.model import StageKind, to_json
@@ -22,8 +24,19 @@ _MOST_PRINTED = 10_000
 _last: list[Report] = []
 
 
-def run_cell(process: int, text: str) -> ProcessRun:
-    """Run a `%%jaxjit` or `%%jaxprof` cell; its report stays here until `last_record` sends it."""
+def run_cell(process: int, text: str, gather: str = "") -> ProcessRun | MergedRuns | None:
+    """Run a `%%jaxjit` or `%%jaxprof` cell; its report stays here until `last_record` sends it.
+
+    With a name to gather under, the last process answers for all, and the others with None.
+    """
+    run = _run(process, text)
+    runs = gathered_here(gather, run) if gather else None
+    if runs is None:
+        return run
+    return merged(runs) if runs else None
+
+
+def _run(process: int, text: str) -> ProcessRun:
     found, printed, error = executed(text)
     _last[:] = [found] if isinstance(found, Report) else []
     host = socket.gethostname()

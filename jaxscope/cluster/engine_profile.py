@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 import jax
 
+from jaxscope.analysis.cluster.runs import said
+from jaxscope.analysis.cluster.waits import Waits, waits
 from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture._jax import distributed
+from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.line_sampler import LineSampler
 from jaxscope.capture.cluster.process import ClusterError, collective_groups
 from jaxscope.capture.profile import profiler
@@ -19,11 +23,36 @@ _MEET_S = 10.0
 _SETTLE_S = 0.02
 
 
-def profile_cell(process: int, text: str, name: str) -> tuple[ProcessTrace, str, str]:
-    """Run a cell once under the profiler: its trace, its output, its error.
+class ProfiledCell(NamedTuple):
+    """A profiled cell on one process, or on all of them."""
 
-    The processes begin together, at a barrier of this name.
+    trace: ProcessTrace | Waits
+    printed: dict[str, tuple[int, ...]]
+    """Processes by what they printed."""
+    errors: dict[str, tuple[int, ...]]
+    """Processes by the exception that ended the cell."""
+
+
+def profile_cell(process: int, text: str, name: str, gather: bool) -> ProfiledCell | None:
+    """Run a cell once under the profiler, where all processes begin together.
+
+    To gather, the last process answers for all, and the others with None.
     """
+    trace, printed, error = _profiled(process, text, name)
+    found = [(trace, printed, error)]
+    together = gathered_here(f"{name}-traces", found[0]) if gather else None
+    if together is not None and not together:
+        return None
+    found = sorted(together or found, key=lambda one: one[0].process)
+    return ProfiledCell(
+        trace if together is None else waits([one for one, _, _ in found]),
+        said((one.process, printed) for one, printed, _ in found),
+        said((one.process, error) for one, _, error in found),
+    )
+
+
+def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, str]:
+    """The trace, the output and the error."""
     groups = collective_groups()
     try:
         session = profiler.opened()

@@ -166,10 +166,10 @@ class Clusters(Family):
 
     def _run(self, cluster: Cluster, code: str) -> None:
         __tracebackhide__ = True
-        runs = cluster.run_cell(code, say).runs
-        print_output(runs)
-        if errors := {run.process: run.error for run in runs if run.error}:
-            raise usage_error(failed(errors))
+        found = cluster.run_cell(code, say).merged
+        print_output(found)
+        if found.failed:
+            raise usage_error(failed(found.failed))
 
     def _attach(self, given: Any) -> None:
         client = None

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from jaxscope.analysis.cluster.runs import ranges, said
+from jaxscope.analysis.cluster.runs import MergedRuns, ranges, said
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.magics import display
 from jaxscope.magics.options.parser import usage_error
@@ -49,8 +49,8 @@ def run_on_engines(
             errors = found.errors
         else:
             found = cluster.run_cell(text, say, f"%%{magic} {line}".rstrip())
-            errors = {run.process: run.error for run in found.runs if run.error}
-            print_output(found.runs)
+            errors = found.merged.failed
+            print_output(found.merged)
     except ClusterError as error:
         raise usage_error(str(error)) from None
     _show(family, found, given)
@@ -111,10 +111,10 @@ def say(text: str) -> None:
     sys.stderr.write(visible(text) if "\x1b" in text else text)
 
 
-def print_output(runs: Any) -> None:
+def print_output(found: MergedRuns) -> None:
     """Print the output of the cell, an equal text once."""
-    for text, processes in said((run.process, run.printed) for run in runs).items():
-        head = "" if len(processes) == len(runs) else f"[{ranges(processes)}] "
+    for text, processes in found.printed.items():
+        head = "" if len(processes) == len(found.processes) else f"[{ranges(processes)}] "
         sys.stdout.write(f"{head}{text.rstrip()}\n")
 
 

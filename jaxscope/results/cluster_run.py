@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
 from jaxscope.analysis.cluster.mesh import MeshRow, mesh_unranked
-from jaxscope.analysis.cluster.runs import ProcessSpread, ProgramGroup, line_spreads, program_groups
+from jaxscope.analysis.cluster.runs import MergedRuns, ProcessSpread, ProgramGroup, merged
 from jaxscope.model.cluster import ProcessRun
 from jaxscope.model.comparison import ComparisonRecord
 from jaxscope.results.base import Result
@@ -29,9 +29,12 @@ class ClusterRun(Result):
         runs: Sequence[ProcessRun],
         reports: Mapping[int, Report] | None = None,
         notes: Sequence[str] = (),
+        whole: MergedRuns | None = None,
     ) -> None:
         self.runs = tuple(runs)
-        """The figures of each process."""
+        """The figures of each process; empty where the processes merged them."""
+        self.merged = merged(runs) if whole is None else whole
+        """The figures over all processes."""
         self.reports = dict(reports or {})
         """The whole report of the lowest process of each set of programs."""
         self.notes = tuple(notes)
@@ -40,12 +43,12 @@ class ClusterRun(Result):
     @property
     def programs(self) -> tuple[ProgramGroup, ...]:
         """Programs with the processes that have them; those that differ come first."""
-        return program_groups(self.runs)
+        return self.merged.programs
 
     @property
     def lines(self) -> dict[int, ProcessSpread]:
         """Seconds of each line over the processes, where the cell was profiled."""
-        return line_spreads(self.runs)
+        return self.merged.lines
 
     @property
     def report(self) -> Report:
@@ -58,7 +61,7 @@ class ClusterRun(Result):
         from jaxscope.view.cluster.run import run_document
 
         record = self.report.record if self.reports else None
-        return run_document(self.runs, record, self.notes)
+        return run_document(self.merged, record, self.notes)
 
     def summary(self) -> str:
         """The result in one line."""
@@ -71,7 +74,7 @@ class ClusterRun(Result):
         from jaxscope.view.cluster.run import run_document
 
         code = self.report.record if self.reports else None
-        own = static_html(lambda room: run_document(self.runs, code, self.notes, own=True))
+        own = static_html(lambda room: run_document(self.merged, code, self.notes, own=True))
         return join(own, self.report.static_html()) if self.reports else own
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jaxscope.analysis.cluster.waits import Waits, waits
@@ -21,22 +20,22 @@ class ClusterWaits(Result):
     noun = "profile of the cluster"
 
     def __init__(
-        self, traces: Sequence[ProcessTrace], errors: Mapping[int, str] | None = None
+        self,
+        traces: Sequence[ProcessTrace],
+        errors: Mapping[int, str] | None = None,
+        whole: Waits | None = None,
     ) -> None:
         self.traces = tuple(sorted(traces, key=lambda trace: trace.process))
-        """Collectives and program runs of each process."""
+        """Collectives and program runs of each process; empty where the processes joined them."""
         self.errors = dict(errors or {})
         """The exception of each process on which the cell failed."""
-
-    @cached_property
-    def waits(self) -> Waits:
+        self.waits = waits(self.traces) if whole is None else whole
         """Waits, clock offsets, and the processes that others waited for."""
-        return waits(self.traces)
 
     def _document(self) -> Document:
         from jaxscope.view.cluster.waits import waits_document
 
-        return waits_document(self.waits, len(self.traces), self.errors)
+        return waits_document(self.waits, self.errors)
 
     def summary(self) -> str:
         """The result in one line."""

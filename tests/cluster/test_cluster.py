@@ -4,7 +4,6 @@ them.
 One cluster of each for all tests of the file; each process ends itself after `LIFE_S`.
 """
 
-import contextlib
 import os
 import re
 import signal
@@ -17,30 +16,13 @@ from typing import Any
 import pytest
 
 from jaxscope.capture.cluster.process import ClusterError
-from jaxscope.cluster import attach, dask_engines
+from jaxscope.cluster import attach, cluster, dask_engines
+from tests.cluster.launchers import LAUNCHERS, attached
+from tests.cluster.scenarios import GUARD, SCENARIOS, SETUP, play, px
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
 pytestmark = [pytest.mark.jax, pytest.mark.kernel]
 LIFE_S = 170
-SETUP = f"""
-import os, threading
-watchdog = threading.Timer({LIFE_S}, os._exit, (1,))
-watchdog.daemon = True
-watchdog.start()
-import jax, numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
-p = jax.process_index()
-sharding = NamedSharding(jax.make_mesh((4,), ("d",)), PartitionSpec("d"))
-def ones(n):
-    return jax.make_array_from_callback((n, 8), sharding, lambda i: np.ones((n, 8), "f")[i])
-x = ones(8)
-"""
-SWAPPED = """
-def a(x): return x.sum() + 1
-def b(x): return x.max() + 1
-for h in (b, a) if p else (a, b): float(jax.jit(h)(x))
-"""
-LAUNCHERS = {"ipyparallel": "ipyparallel", "dask": "distributed"}
 
 
 @pytest.fixture(scope="module")
@@ -49,37 +31,10 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
-@contextlib.contextmanager
-def ipyparallel_client(launcher: Any) -> Iterator[object]:
-    cluster = launcher.Cluster(n=2, log_level=40)
-    client = cluster.start_and_connect_sync()
-    try:
-        yield client
-    finally:
-        # Ended gently, they wait for each other for 10 s.
-        if client.ids:
-            client.send_signal(signal.SIGKILL, block=False)
-        cluster.stop_cluster_sync()
-        client.close()
-
-
-@contextlib.contextmanager
-def dask_client(launcher: Any) -> Iterator[object]:
-    quiet = {"silence_logs": 50, "dashboard_address": None}
-    with (
-        launcher.LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster,
-        launcher.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
 @pytest.fixture(scope="module", params=LAUNCHERS)
 def client(request: pytest.FixtureRequest, notebook: Notebook) -> Iterator[object]:
-    launcher = pytest.importorskip(LAUNCHERS[request.param])
-    started = ipyparallel_client if request.param == "ipyparallel" else dask_client
-    with started(launcher) as found:
-        notebook.names["rc"] = found
-        notebook.must("%jaxcluster attach rc")
+    pytest.importorskip(LAUNCHERS[request.param])
+    with attached(request.param, notebook) as found:
         yield found
 
 
@@ -87,14 +42,8 @@ def client(request: pytest.FixtureRequest, notebook: Notebook) -> Iterator[objec
 def ready(notebook: Notebook, client: object) -> str:
     """The cluster after init; the text of the pre-flight table."""
     text = notebook.must("%jaxcluster init --devices-per-process 2 -o setup").text
-    px(notebook, SETUP)
+    px(notebook, SETUP.format(life_s=LIFE_S))
     return text
-
-
-def px(notebook: Notebook, code: str) -> str:
-    """Everything that a cell on both engines prints, errors included."""
-    ran = notebook.run(f"%%jaxcluster run\n{code}")
-    return f"{ran.printed}\n{ran.message}" if ran.error is not None else ran.printed
 
 
 def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
@@ -153,33 +102,20 @@ def test_by_default_a_divergence_is_printed_with_both_lines(notebook: Notebook, 
     assert printed.endswith("\nran\n")
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("y = ones(16 * (1 + p))\nfloat(f(y))", "for different shapes"),
-        ("float(jax.jit(lambda x: x.sum() + 5 + p)(x))", "with different constants"),
-        ("float(jax.jit(lambda x: x.max() if p else x.sum())(x))", "with different operations"),
-        (
-            SWAPPED,
-            "the order of calls differs",
-        ),
-        (
-            "if p == 0: float(jax.jit(lambda x: x.sum() + 11)(x))",
-            "1 of 2 processes reached the compilation",
-        ),
-    ],
-)
-def test_with_the_guard_on_nothing_runs_and_the_engines_stay_usable(
-    notebook: Notebook, ready: str, code: str, words: str
-) -> None:
-    notebook.must("%jaxcluster guard on --wait 1")
-    printed = px(notebook, f"{code}\nprint('ran')")
-    assert "Divergence" in printed
-    assert words in printed
-    assert "process 1" in printed
-    assert "\nran" not in printed
-    assert "72.0" in px(notebook, "print(float(jax.jit(lambda x: x.sum() + 8)(x)))")
+@pytest.fixture
+def guarded(notebook: Notebook, ready: str) -> Iterator[None]:
+    notebook.must(GUARD)
+    yield
     notebook.must("%jaxcluster guard warn")
+
+
+@pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_with_the_guard_on_a_difference_is_named_and_the_engines_stay_usable(
+    notebook: Notebook, name: str
+) -> None:
+    played = play(notebook, SCENARIOS[name])
+    assert played.right, played
 
 
 def test_a_cell_on_all_engines_gives_one_report(notebook: Notebook, ready: str) -> None:
@@ -192,6 +128,35 @@ def test_a_cell_on_all_engines_gives_one_report(notebook: Notebook, ready: str) 
     assert [group.processes for group in found.programs] == [(0, 1)]
     assert list(found.reports) == [0]
     assert "128.0" in px(notebook, "print(float(y))")
+
+
+def test_many_engines_merge_their_answers_and_one_of_them_sends_it(
+    notebook: Notebook, ready: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "GATHERED_FROM", 2)
+    code = "y = (x * 3).sum()\nprint('traced', p)"
+    ran = notebook.must(f"%%jaxjit --engines all -o one\n{code}")
+    found = notebook.names["one"]
+    assert found.runs == ()
+    assert [group.processes for group in found.programs] == [(0, 1)]
+    assert list(found.reports) == [0]
+    assert "Cluster · 2 processes · programs: 2 of 2 same" in ran.text
+    assert "[process 1] traced 1" in ran.printed
+    assert "process 1: ZeroDivisionError" in px(notebook, "1 / (1 - p)")
+    px(notebook, "s = jax.jit(lambda x: (x * 2).sum())\nfloat(s(x))")
+    code = (
+        "import time\nfor _ in range(3):\n    time.sleep(0.03 * p)\n    v = float(s(x))\nprint(p)"
+    )
+    ran = notebook.must(f"%%jaxcluster profile -o waits\n{code}")
+    assert notebook.names["waits"].traces == ()
+    assert notebook.names["waits"].waits.late[0].process == 1
+    assert "[process 0] 0" in ran.printed
+    keys = "service = distributed.coordination_service().client.key_value_dir_get"
+    text = px(
+        notebook,
+        f"from jaxscope.capture._jax import distributed\n{keys}\nprint(service('jaxscope/all/'))",
+    )
+    assert text.strip() == "[]"
 
 
 def test_programs_that_differ_are_shown_by_process(notebook: Notebook, ready: str) -> None:
@@ -324,7 +289,9 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
         time.sleep(0.1)
     notebook.must("%jaxcluster restart")
     notebook.must("%jaxcluster init --devices-per-process 2")
-    assert "64.0" in px(notebook, f"{SETUP}\nprint(float(jax.jit(lambda x: x.sum())(x)))")
+    assert "64.0" in px(
+        notebook, f"{SETUP.format(life_s=LIFE_S)}\nprint(float(jax.jit(lambda x: x.sum())(x)))"
+    )
 
 
 def test_an_address_without_a_scheduler_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

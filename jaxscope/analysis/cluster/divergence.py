@@ -63,9 +63,13 @@ def _hash(text: str) -> str:
 
 
 def difference(first: ProgramPrint, other: ProgramPrint) -> ProgramDifference | None:
-    """The difference between two programs that should be the same; None for equal ones."""
+    """The difference between two programs that should be the same; None for equal ones.
+
+    The lower process is named first, whichever came first.
+    """
     if first.key == other.key:
         return None
+    first, other = sorted((first, other), key=lambda one: one.process)
     kind, what = _differs(first, other)
     if kind is not DivergenceKind.ORDER:
         what = f"Processes {first.process} and {other.process} compile `{other.name}` {what}"

@@ -40,6 +40,44 @@ class ProgramGroup:
     """Whether every process has it."""
 
 
+@dataclass(frozen=True, slots=True)
+class MergedRuns:
+    """A cell or a script on many processes: as much as is shown, whatever their number."""
+
+    processes: tuple[int, ...]
+    hosts: int
+    programs: tuple[ProgramGroup, ...]
+    lines: dict[int, ProcessSpread]
+    wall: ProcessSpread | None
+    printed: dict[str, tuple[int, ...]]
+    """Processes by what they printed."""
+    errors: dict[str, tuple[int, ...]]
+    """Processes by the exception that ended the cell."""
+    leads: tuple[int, ...]
+    """The lowest process of each set of programs, of which a report is shown."""
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """The exception of each process that has one."""
+        return {process: text for text, found in self.errors.items() for process in found}
+
+
+def merged(runs: Sequence[ProcessRun]) -> MergedRuns:
+    """The runs of all processes as one."""
+    runs = sorted(runs, key=lambda run: run.process)
+    reported = {run.process for run in runs if run.reported}
+    return MergedRuns(
+        tuple(run.process for run in runs),
+        len({run.host for run in runs}),
+        program_groups(runs),
+        line_spreads(runs),
+        spread({run.process: run.wall_s for run in runs if run.wall_s is not None}),
+        said((run.process, run.printed) for run in runs),
+        said((run.process, run.error) for run in runs),
+        tuple(lead for lead in leads(runs) if lead in reported),
+    )
+
+
 def spread(values: Mapping[int, float]) -> ProcessSpread | None:
     """The spread of values by process; None without values."""
     if not values:
@@ -103,6 +141,11 @@ def said(texts: Iterable[tuple[int, str]]) -> dict[str, tuple[int, ...]]:
         if text.strip():
             groups[text].append(process)
     return {text: tuple(processes) for text, processes in groups.items()}
+
+
+def joined(found: Iterable[Mapping[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
+    """Several results of `said` as one."""
+    return said((process, text) for one in found for text, who in one.items() for process in who)
 
 
 def ranges(processes: Iterable[int]) -> str:

@@ -7,12 +7,12 @@ its last start shows for whom the others waited.
 from __future__ import annotations
 
 import bisect
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jaxscope.analysis.cluster.clocks import ClockPair, Passage
 from jaxscope.model.cluster import DeviceRun, LineStay, ProcessTrace
 
 _NS = 1e-9
@@ -26,7 +26,7 @@ class ClockOffset:
     seconds: float | None
     """None where no collective joins it to the lowest process."""
     error_s: float = 0.0
-    """Median absolute deviation over the collectives."""
+    """See `clocks.ClockPair.offset`."""
 
 
 @dataclass(slots=True)
@@ -50,6 +50,7 @@ class Lateness:
 class Waits:
     """A profiled cell on all processes."""
 
+    processes: int
     collectives: int
     """Collectives that join processes."""
     span_s: float
@@ -90,7 +91,7 @@ def waits(traces: Sequence[ProcessTrace]) -> Waits:
     groups = _groups(traces)
     mismatch = _mismatch(traces, groups)
     if mismatch:
-        return Waits(0, 0.0, (), {}, (), mismatch)
+        return Waits(len(traces), 0, 0.0, (), {}, (), mismatch)
     joined, devices = _joined(traces, groups)
     clocks = _clocks(traces, [instance for parallel in joined for instance in parallel])
     shift = {clock.process: (clock.seconds or 0.0) / _NS for clock in clocks}
@@ -116,7 +117,7 @@ def waits(traces: Sequence[ProcessTrace]) -> Waits:
             _add(late.setdefault(last.process, Lateness(last.process)), last)
     order = sorted(late.values(), key=lambda one: -one.wait_s)
     span = (max(ends, default=0.0) - origin) * _NS
-    return Waits(len(joined), span, clocks, waited, tuple(order))
+    return Waits(len(traces), len(joined), span, clocks, waited, tuple(order))
 
 
 class _Arrival(NamedTuple):
@@ -158,18 +159,16 @@ class _Timeline:
         others = [(start, m) for start, m in arrived if m.process != last.process]
         waiting = {m.process: at - start for start, m in others}
         reference, other = others[(len(others) - 1) // 2]
-        began, idle = self._gap(last, group)
-        usual = self._gap(other, group)[1]
-        host = min(max(idle - usual, 0.0), at - reference)
-        line = _line(self.stays[last.process], began, last.start) if host > 0 else ""
+        idle, usual = self._idle(last, group), _length(self._idle(other, group))
+        host = min(max(_length(idle) - usual, 0.0), at - reference)
+        line = _line(self.stays[last.process], idle) if host > 0 else ""
         return _Arrival(last.process, last.device, at - reference, host, line, waiting)
 
-    def _gap(self, member: _Member, group: int) -> tuple[float, float]:
-        """The last time together, on the clock of the process, and the idle time since."""
+    def _idle(self, member: _Member, group: int) -> list[tuple[float, float]]:
+        """Times without a program since the last time together, on the clock of the process."""
         began = _synced(self.devices, member, group, self.groups)
         began = self.origin + self.shift[member.process] if began is None else began
-        runs = self.runs[member.process].get(member.device, ())
-        return began, _idle(runs, began, member.start)
+        return _idle(self.runs[member.process].get(member.device, ()), began, member.start)
 
 
 def _groups(traces: Sequence[ProcessTrace]) -> _Groups:
@@ -252,27 +251,27 @@ def _joined(
 def _clocks(
     traces: Sequence[ProcessTrace], joined: Sequence[tuple[int, list[_Member]]]
 ) -> tuple[ClockOffset, ...]:
-    """Offsets from the ends of shared collectives, from process to process."""
-    edges: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    """Offsets from shared collectives, from process to process."""
+    edges: dict[int, dict[int, ClockPair]] = defaultdict(dict)
     for _, members in joined:
-        ends: dict[int, float] = {}
-        for member in members:
-            ends[member.process] = max(ends.get(member.process, 0.0), member.end)
-        first = min(ends)
-        for process, end in ends.items():
+        seen: dict[int, Passage] = {}
+        for one in members:
+            before = seen.get(one.process, Passage(one.start, one.end, one.end))
+            seen[one.process] = before.joined(one.start, one.end)
+        first = min(seen)
+        for process, passage in seen.items():
             if process != first:
-                edges[first][process].append(end - ends[first])
-                edges[process][first].append(ends[first] - end)
+                edges[first].setdefault(process, ClockPair()).add(seen[first], passage)
+                edges[process].setdefault(first, ClockPair()).add(passage, seen[first])
     lowest = min((trace.process for trace in traces), default=0)
     known: dict[int, tuple[float, float]] = {lowest: (0.0, 0.0)}
     waiting = [lowest]
     while waiting:
         here = waiting.pop(0)
-        for process, apart in edges[here].items():
+        for process, pair in edges[here].items():
             if process not in known:
-                middle = statistics.median(apart)
-                error = statistics.median([abs(one - middle) for one in apart])
-                known[process] = known[here][0] + middle, known[here][1] + error
+                offset, error = pair.offset()
+                known[process] = known[here][0] + offset, known[here][1] + error
                 waiting.append(process)
     found: list[ClockOffset] = []
     for trace in traces:
@@ -304,25 +303,35 @@ def _synced(devices: _Devices, member: _Member, group: int, groups: _Groups) -> 
     return None
 
 
-def _idle(runs: Sequence[tuple[float, float]], began: float, until: float) -> float:
-    """Time between the two in which the device had no program to run."""
-    busy = 0.0
+def _idle(
+    runs: Sequence[tuple[float, float]], began: float, until: float
+) -> list[tuple[float, float]]:
+    """Times between the two in which the device had no program to run."""
+    found: list[tuple[float, float]] = []
+    free = began
     index = max(bisect.bisect_right(runs, (began, float("inf"))) - 1, 0)
     for start, end in runs[index:]:
         if start >= until:
             break
-        busy += max(min(end, until) - max(start, began), 0.0)
-    return max(until - began - busy, 0.0)
+        if start > free:
+            found.append((free, start))
+        free = max(free, end)
+    return [*found, (free, until)] if until > free else found
 
 
-def _line(stays: Sequence[LineStay], began: float, until: float) -> str:
-    """The line at which the main thread was longest between two times; empty when unknown."""
+def _length(times: Sequence[tuple[float, float]]) -> float:
+    return sum(end - start for start, end in times)
+
+
+def _line(stays: Sequence[LineStay], times: Sequence[tuple[float, float]]) -> str:
+    """The line at which the main thread was longest in these times; empty when unknown."""
     found: dict[str, float] = defaultdict(float)
-    index = max(bisect.bisect_right(stays, began, key=lambda stay: stay.start) - 1, 0)
-    for number, stay in enumerate(stays[index:], index):
-        if stay.start >= until:
-            break
-        end = stays[number + 1].start if number + 1 < len(stays) else until
-        text = f"compiling at {stay.where}" if stay.doing == "compiling" else stay.where
-        found[text] += max(min(end, until) - max(stay.start, began), 0.0)
+    for began, until in times:
+        index = max(bisect.bisect_right(stays, began, key=lambda stay: stay.start) - 1, 0)
+        for number, stay in enumerate(stays[index:], index):
+            if stay.start >= until:
+                break
+            end = stays[number + 1].start if number + 1 < len(stays) else until
+            text = f"compiling at {stay.where}" if stay.doing == "compiling" else stay.where
+            found[text] += max(min(end, until) - max(stay.start, began), 0.0)
     return max(found, key=lambda text: found[text]) if found else ""

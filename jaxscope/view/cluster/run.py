@@ -6,16 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from jaxscope import words
 from jaxscope.analysis.cluster.runs import (
+    MergedRuns,
     ProcessSpread,
     ProgramGroup,
-    line_spreads,
-    program_groups,
     ranges,
-    said,
-    spread,
 )
 from jaxscope.model import Record
-from jaxscope.model.cluster import ProcessRun
 from jaxscope.view.base.bars import position_strip
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.html import NOTHING
@@ -28,50 +24,46 @@ _MOST_STRIPS = 12
 
 
 def run_document(
-    runs: Sequence[ProcessRun],
+    found: MergedRuns,
     record: Record | None,
     notes: Sequence[str] = (),
     *,
     own: bool = False,
 ) -> Document:
     """Programs and lines over the processes, and unless `own` the report of the lowest one."""
-    groups = program_groups(runs)
-    chapters = [_programs(groups, len(runs))] if groups else []
-    lines = line_spreads(runs)
-    if lines:
-        chapters.append(_lines(lines, record, len(runs)))
+    processes = len(found.processes)
+    chapters = [_programs(found.programs, processes)] if found.programs else []
+    if found.lines:
+        chapters.append(_lines(found.lines, record, processes))
     if record is not None and not own:
         whole = report_document(record)
-        lead = f"Process {min(run.process for run in runs)}: {whole.first_line}"
+        lead = f"Process {min(found.leads, default=0)}: {whole.first_line}"
         chapters.append(Chapter("report", "", (lead, *whole.notes)))
         chapters += whole.chapters
-    errors = said((run.process, run.error) for run in runs)
-    failures = [f"{ranges(found).capitalize()}: {text}." for text, found in errors.items()]
+    failures = [f"{ranges(who).capitalize()}: {text}." for text, who in found.errors.items()]
     return Document(
         "cluster",
-        ("Cluster", *_first(runs, groups)),
+        ("Cluster", *_first(found)),
         (*failures, *notes),
         tuple(chapters),
-        "`.runs` has the figures of every process",
+        "`.merged` has the figures over all processes, `.runs` those of each",
     )
 
 
-def _first(runs: Sequence[ProcessRun], groups: Sequence[ProgramGroup]) -> list[str]:
-    parts = [words.count(len(runs), "process", "processes")]
-    hosts = len({run.host for run in runs})
-    if hosts > 1:
-        parts.append(words.count(hosts, "host"))
-    failed = [run.process for run in runs if run.error]
-    if failed:
-        parts.append(f"failed on {ranges(failed)}")
-    odd = [group for group in groups if not group.everywhere]
+def _first(found: MergedRuns) -> list[str]:
+    processes = len(found.processes)
+    parts = [words.count(processes, "process", "processes")]
+    if found.hosts > 1:
+        parts.append(words.count(found.hosts, "host"))
+    if found.failed:
+        parts.append(f"failed on {ranges(found.failed)}")
+    odd = [group for group in found.programs if not group.everywhere]
     if odd:
-        parts.append(f"`{odd[0].name}` differs: {_who(odd[0], len(runs))}")
-    elif groups:
-        parts.append(f"programs: {len(runs)} of {len(runs)} same")
-    wall = spread({run.process: run.wall_s for run in runs if run.wall_s is not None})
-    if wall is not None:
-        parts.append(_range(wall))
+        parts.append(f"`{odd[0].name}` differs: {_who(odd[0], processes)}")
+    elif found.programs:
+        parts.append(f"programs: {processes} of {processes} same")
+    if found.wall is not None:
+        parts.append(_range(found.wall))
     return parts
 
 

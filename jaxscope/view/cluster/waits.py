@@ -27,9 +27,10 @@ _HEADS = (
 )
 
 
-def waits_document(found: Waits, processes: int, errors: Mapping[int, str]) -> Document:
+def waits_document(found: Waits, errors: Mapping[int, str]) -> Document:
     """One row per process, those for which the others waited longest first."""
     failures = [f"{ranges(p).capitalize()}: {text}." for text, p in said(errors.items()).items()]
+    processes = found.processes
     first = ["Cluster profile", words.count(processes, "process", "processes")]
     if found.mismatch:
         return Document(

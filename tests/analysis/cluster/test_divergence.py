@@ -62,6 +62,7 @@ def of(text: str, process: int, flags: str = ""):
 def test_a_difference_is_named_with_both_lines(text, flags, kind, words) -> None:
     found = difference(of(PROGRAM, 0), of(text, 1, flags))
     assert found is not None
+    assert difference(of(text, 1, flags), of(PROGRAM, 0)) == found
     assert found.kind is kind
     assert words in found.message
     assert "process 0 at train.py:1 `f(x)`\n  process 1 at train.py:2 `f(x)`" in found.message

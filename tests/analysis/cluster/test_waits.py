@@ -86,6 +86,34 @@ def test_a_late_host_is_named_with_its_line_whatever_the_clocks(clock: float) ->
     assert found.clocks[1].seconds == pytest.approx(clock / 1000, abs=0.2e-3)
 
 
+def test_a_clock_is_known_from_who_waited_for_whom_where_threads_wake_late() -> None:
+    """Each process is last in every other step, and leaves up to 3 ms late, one more than the
+    other."""
+    rng, found = random.Random(1), []
+    for process, wakes in ((0, 0.3), (1, 3.0)):
+        own: list[CollectiveRun] = []
+        for step in range(40):
+            now = EPOCH + 20 * step * MS
+            start = now + (4 * MS if step % 2 == process else 0)
+            end = now + 4.1 * MS + rng.random() * wakes * MS
+            own.append(CollectiveRun("jit_step", "psum.0", 2048 * process, start, end))
+        groups = (("jit_step", "psum.0", ((0, 2048),)),)
+        runs = tuple(DeviceRun(one.device, one.start, one.end) for one in own)
+        found.append(ProcessTrace(process, tuple(own), runs, (), groups))
+    for planted in (-5.0, 0.0, 5.0):
+        clock = waits([found[0], shifted(found[1], planted * MS)]).clocks[1]
+        assert clock.seconds == pytest.approx(planted / 1000, abs=0.2e-3)
+        assert clock.error_s < 0.5e-3
+
+
+def test_a_late_host_is_named_with_the_line_at_which_its_device_was_idle() -> None:
+    """And not with that at which it waits for the device, which may take longer."""
+    long = {(p, 2048 * p + d): 20.0 for p in (0, 1) for d in (0, 1)}
+    worst = waits(traces(host={1: 10.0}, work=long)).late[0]
+    assert worst.host_s == pytest.approx(0.1, rel=0.05)
+    assert max(worst.lines, key=worst.lines.__getitem__) == "In [7]:3 `load()`"
+
+
 def test_a_late_device_is_named() -> None:
     worst = waits(traces(work={(1, 2049): 10.0}, clock={1: 5.0}, noise=0.05)).late[0]
     assert worst.process == 1
