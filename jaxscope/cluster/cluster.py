@@ -26,6 +26,7 @@ from jaxscope.words import listed
 GATHERED_FROM = 64
 """With so many engines their answers come through the key-value store, merged by one of them: the
 replies alone would take 3 ms each."""
+_REACH_S = 5.0
 _MOST_REPORTS = 8
 """Whole reports that are sent: one for each set of programs."""
 
@@ -57,8 +58,8 @@ class Cluster:
         devices_per_process simulates so many CPU devices on each. From then on every compilation
         that spans processes is compared; see `guard`.
 
-        Raises ClusterError where JAX already runs, jaxscope is missing, versions of jax differ, or
-        an engine does not arrive within `timeout_s`.
+        Raises ClusterError where JAX already runs, jaxscope is missing, versions of jax differ, an
+        engine cannot reach the coordinator, or does not arrive within `timeout_s`.
         """
         _check(guard)
         number = len(self._engines)
@@ -78,7 +79,8 @@ class Cluster:
             )
         hosts = self._all(process.host)
         host = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
-        self._address = self._engines.call(process.free_address, [(host,)], 10)[0]
+        self._address = self._engines.call(process.offer, [(host,)], 10)[0]
+        self._refuse_unreachable()
         joined = self._engines.call(
             process.join,
             [(self._address, number, i, devices_per_process, timeout_s) for i in range(number)],
@@ -87,9 +89,8 @@ class Cluster:
         late = [i for i, found in enumerate(joined) if found is None]
         if late:
             raise ClusterError(
-                f"{_engines(late)} did not reach the coordinator at {self._address} within "
-                f"{timeout_s} s: a firewall may be between the hosts, or the engine is busy. "
-                "%jaxcluster restart, then try again."
+                f"{_engines(late)} did not connect to the coordinator at {self._address} within "
+                f"{timeout_s} s: %jaxcluster restart, then try again."
             )
         self.guard(guard)
         return Preflight(joined)
@@ -235,6 +236,17 @@ class Cluster:
                 f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
             )
         self._able = True
+
+    def _refuse_unreachable(self) -> None:
+        """Before JAX tries it, which aborts the engines."""
+        reasons = self._all(process.reach, self._address, _REACH_S)
+        late = [i for i, reason in enumerate(reasons) if reason]
+        if late:
+            raise ClusterError(
+                f"{_engines(late)} cannot reach the coordinator at {self._address} "
+                f"({reasons[late[0]]}): a firewall may be between the hosts, or the name of the "
+                "host is not known there. No engine was changed."
+            )
 
     def _refuse_poisoned(self) -> None:
         states = self._all(process.state)

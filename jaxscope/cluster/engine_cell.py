@@ -6,17 +6,28 @@ import contextlib
 import io
 import socket
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.cluster.divergence import program_hash
+from jaxscope.analysis.cluster.exchange_order import exchange_orders
 from jaxscope.analysis.cluster.runs import MergedRuns, merged
+from jaxscope.analysis.trace.operations import Op, operations
 from jaxscope.capture.cluster.gather import gathered_here
-from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.capture.cluster.process import ClusterError, collective_groups
 from jaxscope.capture.source.cell_names import cell_name, current_shell
 from jaxscope.model import StageKind, to_json
-from jaxscope.model.cluster import MeshCalls, ProcessProgram, ProcessRun
+from jaxscope.model.cluster import (
+    CollectiveRun,
+    ExchangeOrder,
+    MeshCalls,
+    ProcessProgram,
+    ProcessRun,
+)
 from jaxscope.results.report import Report
+
+if TYPE_CHECKING:
+    from jaxscope.capture.profile.profiler import Recording
 
 RESULT = "_jaxscope_engine_result"
 """The variable of the engine to which a magic binds its result."""
@@ -37,7 +48,10 @@ def run_cell(process: int, text: str, gather: str = "") -> ProcessRun | MergedRu
 
 
 def _run(process: int, text: str) -> ProcessRun:
-    found, printed, error = executed(text)
+    from jaxscope.capture.profile import profiler  # it imports jax
+
+    with profiler.kept() as sessions:
+        found, printed, error = executed(text)
     _last[:] = [found] if isinstance(found, Report) else []
     host = socket.gethostname()
     if not isinstance(found, Report):
@@ -49,6 +63,7 @@ def _run(process: int, text: str) -> ProcessRun:
         wall_s=_seconds(found),
         reported=True,
         lines=_lines(found),
+        exchanges=_exchanges(sessions),
         printed=printed,
         error=error,
     )
@@ -126,6 +141,30 @@ def _fingerprint(report: Report, index: int) -> str:
             if stage.unavailable is None and stage.text:
                 return mark + program_hash(stage.text)[:8]
     return ""
+
+
+def shared_runs(
+    ops: Iterable[Op], groups: Container[tuple[str, str]], base: float = 0.0
+) -> tuple[CollectiveRun, ...]:
+    """The executions of these collectives; their times count from `base`."""
+    return tuple(
+        CollectiveRun(op.module, op.name, op.device, base + op.start, base + op.end)
+        for op in ops
+        if (op.module, op.name) in groups
+    )
+
+
+def _exchanges(sessions: Sequence[Recording]) -> tuple[ExchangeOrder, ...]:
+    """The order of collectives in the first session, which is that of the cell itself."""
+    with contextlib.suppress(Exception):  # not connected, or a trace that cannot be read
+        groups = collective_groups()
+        if sessions and groups:
+            import jax
+
+            own = [device.id for device in jax.local_devices()]
+            runs = shared_runs(operations(sessions[0].events()), groups)
+            return exchange_orders(runs, groups, own)
+    return ()
 
 
 def _seconds(report: Report) -> float | None:

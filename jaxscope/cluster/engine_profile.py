@@ -16,8 +16,8 @@ from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.line_sampler import LineSampler
 from jaxscope.capture.cluster.process import ClusterError, collective_groups
 from jaxscope.capture.profile import profiler
-from jaxscope.cluster.engine_cell import executed
-from jaxscope.model.cluster import CollectiveRun, DeviceRun, ProcessTrace
+from jaxscope.cluster.engine_cell import executed, shared_runs
+from jaxscope.model.cluster import DeviceRun, ProcessTrace
 
 _MEET_S = 10.0
 _SETTLE_S = 0.02
@@ -72,13 +72,8 @@ def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, st
             time.sleep(_SETTLE_S)
         finally:
             session.close()
-    base = _base(session.xspace)
-    ops = operations(session.events())
-    collectives = [
-        CollectiveRun(op.module, op.name, op.device, base + op.start, base + op.end)
-        for op in ops
-        if (op.module, op.name) in groups
-    ]
+    base, ops = _base(session.xspace), operations(session.events())
+    collectives = shared_runs(ops, groups, base)
     spans: dict[tuple[str, int, int], tuple[float, float]] = {}
     for op in ops:
         key = (op.module, op.run, op.device)
@@ -88,7 +83,7 @@ def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, st
     used = {(one.module, one.name) for one in collectives}
     trace = ProcessTrace(
         process,
-        tuple(collectives),
+        collectives,
         tuple(runs),
         tuple(sampler.stays),
         tuple((*key, found) for key, found in groups.items() if key in used),

@@ -140,6 +140,16 @@ class ProcessProgram:
     """Seconds of all its compilations; None when it was compiled before."""
 
 
+class ExchangeOrder(NamedTuple):
+    """The collectives of one group of devices, in the order in which they ran."""
+
+    devices: tuple[int, ...]
+    digest: str
+    """Of their whole order."""
+    first: tuple[tuple[str, str], ...]
+    """Module and instruction of the first of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessRun:
     """A cell or a script on one process, small enough to send from a thousand of them."""
@@ -154,6 +164,8 @@ class ProcessRun:
     """Whether the process has a whole report of it."""
     lines: tuple[tuple[int, float], ...] = ()
     """Lines of the cell with their seconds, where it was profiled."""
+    exchanges: tuple[ExchangeOrder, ...] = ()
+    """By group of devices, where it was profiled."""
     printed: str = ""
     error: str = ""
     """The exception that ended it, with its line; empty when it finished."""

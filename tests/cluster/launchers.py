@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +28,8 @@ def attached(name: str, notebook: Notebook) -> Iterator[Any]:
 @contextlib.contextmanager
 def _ipyparallel(launcher: Any) -> Iterator[Any]:
     cluster = launcher.Cluster(n=2, log_level=40)
-    client = cluster.start_and_connect_sync()
+    with contextlib.redirect_stdout(io.StringIO()):  # a bar of its progress
+        client = cluster.start_and_connect_sync()
     try:
         yield client
     finally:

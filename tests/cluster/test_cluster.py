@@ -151,10 +151,11 @@ def test_many_engines_merge_their_answers_and_one_of_them_sends_it(
     assert notebook.names["waits"].traces == ()
     assert notebook.names["waits"].waits.late[0].process == 1
     assert "[process 0] 0" in ran.printed
-    keys = "service = distributed.coordination_service().client.key_value_dir_get"
+    monkeypatch.undo()  # else this cell itself leaves its answer there
     text = px(
         notebook,
-        f"from jaxscope.capture._jax import distributed\n{keys}\nprint(service('jaxscope/all/'))",
+        "from jaxscope.capture._jax import distributed\n"
+        "print(distributed.coordination_service().client.key_value_dir_get('jaxscope/all/'))",
     )
     assert text.strip() == "[]"
 
@@ -193,6 +194,11 @@ def test_calls_of_compiled_functions_in_a_different_order_are_found(
     swapped = "for h in (jb, ja) if p else (ja, jb): float(h(x))"
     ran = notebook.must(f"%%jaxcluster profile\n{swapped}")
     assert "the order of calls differs" in " ".join(ran.text.split())
+    ran = notebook.must(f"%%jaxprof --engines all\n{swapped}")
+    assert "Cluster · 2 processes · the order of calls differs" in ran.text
+    said = " ".join(ran.text.split())
+    assert re.search(r"Collective 1 is \S+ of `a` on process 0 and \S+ of `b` on process 1", said)
+    assert "order" not in notebook.must("%%jaxprof --engines all\nfloat(ja(x)), float(jb(x))").text
 
 
 def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, ready: str) -> None:

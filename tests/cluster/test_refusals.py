@@ -21,7 +21,8 @@ class CannedEngines:
             process.versions: (SAME, SAME),
             process.started: (False, False),
             process.host: ("a", "b"),
-            process.free_address: ("a:1",),
+            process.offer: ("a:1",),
+            process.reach: ("", ""),
             **answers,
         }
 
@@ -56,7 +57,11 @@ class CannedEngines:
         ({process.started: (False, None)}, "Engine 1 did not answer within 30 s"),
         (
             {process.join: (None, None)},
-            "Engines 0 and 1 did not reach the coordinator at a:1 within 60 s: a firewall",
+            "Engines 0 and 1 did not connect to the coordinator at a:1 within 60 s",
+        ),
+        (
+            {process.reach: ("", "timed out")},
+            r"Engine 1 cannot reach the coordinator at a:1 \(timed out\): a firewall may be between",
         ),
     ],
 )
@@ -70,3 +75,12 @@ def test_init_refuses_engines_that_cannot_be_connected(
 def test_engines_without_jaxscope_run_no_cell() -> None:
     with pytest.raises(ClusterError, match="cannot import jaxscope"):
         Cluster(CannedEngines({eval: (False, False)})).run_cell("1")
+
+
+def test_an_address_is_tried_before_jax_aborts_a_process_that_cannot_reach_it() -> None:
+    address = process.offer("127.0.0.1")
+    assert process.reach(address, 5) == ""
+    while process._offered:
+        process._offered.pop().close()
+    assert "refused" in process.reach(address, 5)
+    assert process.reach("no-such-host.invalid:1", 5) != ""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope import words
+from jaxscope.analysis.cluster.exchange_order import order_mismatch
 from jaxscope.model.cluster import ProcessRun
 
 _RANGES = 6
@@ -55,6 +56,8 @@ class MergedRuns:
     """Processes by the exception that ended the cell."""
     leads: tuple[int, ...]
     """The lowest process of each set of programs, of which a report is shown."""
+    mismatch: str = ""
+    """The first collective at which processes differ, where the cell was profiled."""
 
     @property
     def failed(self) -> dict[int, str]:
@@ -75,6 +78,7 @@ def merged(runs: Sequence[ProcessRun]) -> MergedRuns:
         said((run.process, run.printed) for run in runs),
         said((run.process, run.error) for run in runs),
         tuple(lead for lead in leads(runs) if lead in reported),
+        order_mismatch(runs),
     )
 
 
@@ -130,7 +134,8 @@ def leads(runs: Sequence[ProcessRun]) -> dict[int, tuple[int, ...]]:
     groups: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: run.process):
         if not run.error:
-            groups[tuple((p.name, p.fingerprint) for p in run.programs)].append(run.process)
+            programs = sorted((p.name, p.fingerprint) for p in run.programs)  # else by their cost
+            groups[tuple(programs)].append(run.process)
     return {processes[0]: tuple(processes) for processes in groups.values()}
 
 

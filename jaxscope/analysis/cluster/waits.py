@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jaxscope.analysis.cluster.clocks import ClockPair, Passage
+from jaxscope.analysis.cluster.exchange_order import order_difference
 from jaxscope.model.cluster import DeviceRun, LineStay, ProcessTrace
 
 _NS = 1e-9
@@ -204,24 +205,8 @@ def _mismatch(traces: Sequence[ProcessTrace], groups: _Groups) -> str:
             mine = by_device[min(by_device)]
             process, first = firsts.setdefault(group, (trace.process, mine))
             if first != mine:
-                return _differs(process, first, trace.process, mine)
+                return order_difference(process, first, trace.process, mine)
     return ""
-
-
-def _differs(one: int, first: list[tuple[str, str]], two: int, other: list[tuple[str, str]]) -> str:
-    pairs = zip([*first, None], [*other, None], strict=False)
-    number = next(i for i, (a, b) in enumerate(pairs) if a != b)
-
-    def named(sequence: list[tuple[str, str]]) -> str:
-        if number >= len(sequence):
-            return "no more"
-        module, name = sequence[number]
-        return f"`{name}` of `{module.removeprefix('jit_')}`"
-
-    return (
-        f"Collective {number + 1} is {named(first)} on process {one} and {named(other)} on process "
-        f"{two}: the order of calls differs, so results may be wrong."
-    )
 
 
 def _joined(

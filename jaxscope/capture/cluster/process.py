@@ -32,6 +32,7 @@ _PACKAGES = ("jax", "jaxlib", "jaxscope", "numpy")
 _ENVIRONMENT = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "PYTHONHASHSEED")
 _watch: list[ClusterWatch] = []
 _silence = GlooSilence()
+_offered: list[socket.socket] = []
 POISONED = (
     "A collective was interrupted, so later ones may give wrong values or hang: "
     "%jaxcluster restart, then %jaxcluster init."
@@ -54,6 +55,26 @@ def free_address(host: str) -> str:
         return f"{host}:{found.getsockname()[1]}"
 
 
+def offer(host: str) -> str:
+    """`host:port` that answers until `join`, so that every process can try to reach it.
+
+    A process of JAX that cannot reach the coordinator, or waits for one that cannot, is aborted.
+    """
+    found = socket.create_server(("", 0), backlog=1024)
+    _offered.append(found)
+    return f"{host}:{found.getsockname()[1]}"
+
+
+def reach(address: str, seconds: float) -> str:
+    """The reason why this process does not reach that address; empty where it does."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), seconds).close()
+    except OSError as error:
+        return str(error)
+    return ""
+
+
 def host() -> str:
     return socket.gethostname()
 
@@ -64,6 +85,8 @@ def join(
     """Make this process number `process` of the cluster, and watch it."""
     import jax
 
+    while _offered:
+        _offered.pop().close()
     _silence.start()
     if devices is not None:
         jax.config.update("jax_platforms", "cpu")

@@ -39,6 +39,8 @@ GUARD_S = 20.0
 """The guard waits so long for the other processes."""
 SETTLE_S = 1.0
 """The end of a compilation, of a cell and of the process waits so long for comparisons."""
+_IN_ORDER = 4
+"""After so many compilations in which this process saw no wrong order, the next one is new."""
 _EVENT = "/jax/core/compile/backend_compile_duration"
 _FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 
@@ -53,6 +55,8 @@ class _Compiling:
     flags: str
     scope: str
     """Its devices, as a hash."""
+    position: int
+    """Its number among the compilations for these devices."""
     devices: tuple[int, ...]
     exchange: Exchange
     store: JaxStore
@@ -79,7 +83,8 @@ class ClusterWatch:
         self.guard_s = GUARD_S
         self.epoch = "0"
         self._next: dict[str, int] = {}
-        self._unordered: set[str] = set()
+        self._unordered: dict[str, int] = {}
+        """The latest position at which an order was found to differ, by scope."""
         self._here = threading.local()
         self._lock = threading.Lock()
         self._failed = False
@@ -191,6 +196,7 @@ class ClusterWatch:
             place,
             flags,
             scope,
+            position,
             shared.devices,
             Exchange(store, f"jaxscope/{self.epoch}/{scope}/{position}", len(shared.processes)),
             store,
@@ -212,7 +218,7 @@ class ClusterWatch:
             )
             compiling.text = ""  # it may be long
             noticed = compiling.exchange.start(program)
-            if noticed is not None and self._is_new(compiling.scope, noticed.kind):
+            if noticed is not None and self._is_new(compiling, noticed.kind):
                 self.found.append(noticed.message)
                 if not compiling.guarded or noticed.kind is DivergenceKind.FLAGS:
                     self._say(noticed.message)
@@ -242,13 +248,13 @@ class ClusterWatch:
                 self.poison()
         raise Divergence(found.difference)
 
-    def _is_new(self, scope: str, kind: DivergenceKind) -> bool:
+    def _is_new(self, compiling: _Compiling, kind: DivergenceKind) -> bool:
         """Whether to report it: after one compilation too many, all later ones are shifted."""
-        if kind is not DivergenceKind.ORDER or self.mode == "on":
+        if kind is not DivergenceKind.ORDER or compiling.guarded:
             return True
-        new = scope not in self._unordered
-        self._unordered.add(scope)
-        return new
+        before = self._unordered.get(compiling.scope)
+        self._unordered[compiling.scope] = compiling.position
+        return before is None or compiling.position > before + _IN_ORDER
 
     def _others(self) -> Sequence[ProcessState]:
         states = self.heartbeat.states()

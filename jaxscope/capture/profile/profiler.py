@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,20 @@ class Recording:
                 prefix = "" if plane.name == _HOST else f"{plane.name} "
                 for line in plane.lines:
                     yield from _events(line, prefix)
+
+
+_kept: ContextVar[list[Recording] | None] = ContextVar("recordings", default=None)
+
+
+@contextmanager
+def kept() -> Generator[list[Recording]]:
+    """The sessions that are opened in the block, for a reader besides the one that opens them."""
+    found: list[Recording] = []
+    token = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(token)
 
 
 def planes(xspace: bytes) -> Iterator[Any]:
@@ -130,7 +145,10 @@ def opened(*, hlo_protos: bool = False) -> Recording:
     jax.devices()  # the backends must exist, or their events are missing
     with _told_if_busy():
         session = _jax.profiler_session(options)
-        return Recording(_written(options) if session is None else session.stop)
+        found = Recording(_written(options) if session is None else session.stop)
+    if (others := _kept.get()) is not None:
+        others.append(found)
+    return found
 
 
 @contextmanager

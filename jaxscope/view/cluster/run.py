@@ -40,7 +40,11 @@ def run_document(
         lead = f"Process {min(found.leads, default=0)}: {whole.first_line}"
         chapters.append(Chapter("report", "", (lead, *whole.notes)))
         chapters += whole.chapters
-    failures = [f"{ranges(who).capitalize()}: {text}." for text, who in found.errors.items()]
+    failures = [
+        f"{ranges(who).capitalize()}: {first_line(text)}." for text, who in found.errors.items()
+    ]
+    if found.mismatch:
+        failures.append(found.mismatch)
     return Document(
         "cluster",
         ("Cluster", *_first(found)),
@@ -48,6 +52,11 @@ def run_document(
         tuple(chapters),
         "`.merged` has the figures over all processes, `.runs` those of each",
     )
+
+
+def first_line(error: str) -> str:
+    """The error without the advice of JAX below it, which the cell raises in full."""
+    return error.partition("\n")[0].rstrip(".")
 
 
 def _first(found: MergedRuns) -> list[str]:
@@ -60,6 +69,8 @@ def _first(found: MergedRuns) -> list[str]:
     odd = [group for group in found.programs if not group.everywhere]
     if odd:
         parts.append(f"`{odd[0].name}` differs: {_who(odd[0], processes)}")
+    elif found.mismatch:
+        parts.append("the order of calls differs")
     elif found.programs:
         parts.append(f"programs: {processes} of {processes} same")
     if found.wall is not None:

@@ -10,6 +10,7 @@ from jaxscope.analysis.cluster.waits import ClockOffset, Lateness, Waits
 from jaxscope.view.base.bars import small_bar
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.table import Cell, Table
+from jaxscope.view.cluster.run import first_line
 
 _MOST = 60
 _WORTH = 0.1
@@ -29,7 +30,9 @@ _HEADS = (
 
 def waits_document(found: Waits, errors: Mapping[int, str]) -> Document:
     """One row per process, those for which the others waited longest first."""
-    failures = [f"{ranges(p).capitalize()}: {text}." for text, p in said(errors.items()).items()]
+    failures = [
+        f"{ranges(p).capitalize()}: {first_line(text)}." for text, p in said(errors.items()).items()
+    ]
     processes = found.processes
     first = ["Cluster profile", words.count(processes, "process", "processes")]
     if found.mismatch:

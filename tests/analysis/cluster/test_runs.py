@@ -2,9 +2,19 @@
 
 import tracemalloc
 
-from jaxscope.analysis.cluster.runs import leads, line_spreads, program_groups, ranges, said, spread
-from jaxscope.model.cluster import ProcessProgram, ProcessRun
+from jaxscope.analysis.cluster.exchange_order import exchange_orders
+from jaxscope.analysis.cluster.runs import (
+    leads,
+    line_spreads,
+    merged,
+    program_groups,
+    ranges,
+    said,
+    spread,
+)
+from jaxscope.model.cluster import CollectiveRun, ProcessProgram, ProcessRun
 from jaxscope.results.cluster_run import ClusterRun
+from jaxscope.view.cluster.run import run_document
 
 
 def run(process: int, fingerprint: str = "aa", seconds: float = 1.0) -> ProcessRun:
@@ -77,3 +87,40 @@ def test_one_deviant_among_a_thousand_is_found_and_the_page_stays_small() -> Non
     assert 'aria-label="1 of 1000: process 617"' in page  # the strip
     assert len(page.encode()) < 50_000
     assert peak < 100e6
+
+
+def ordered(process: int, names: str, *, device: int = 0) -> ProcessRun:
+    runs = [
+        CollectiveRun(f"jit_{n}", "psum", 2 * process + device, t, t + 1)
+        for t, n in enumerate(names)
+    ]
+    groups = {(f"jit_{n}", "psum"): ((0, 2), (1, 3)) for n in "ab"} | {
+        ("jit_c", "psum"): ((0, 1), (2, 3))
+    }
+    own = (2 * process, 2 * process + 1)
+    return ProcessRun(process, "h", exchanges=exchange_orders(runs, groups, own))
+
+
+def test_the_first_collective_in_a_different_order_is_named() -> None:
+    assert merged([ordered(0, "aab"), ordered(1, "aab")]).mismatch == ""
+    found = merged([ordered(0, "aab"), ordered(1, "aba")])
+    assert (
+        "Collective 2 is `psum` of `a` on process 0 and `psum` of `b` on process 1"
+        in found.mismatch
+    )
+    assert (
+        "is `psum` of `a` on process 0 and no more on process 1"
+        in merged([ordered(0, "aa"), ordered(1, "a")]).mismatch
+    )
+    document = run_document(found, None)
+    assert "the order of calls differs" in document.first_line
+
+
+def test_a_difference_far_behind_is_found_without_its_name() -> None:
+    found = merged([ordered(0, "a" * 500 + "b"), ordered(1, "a" * 501)])
+    assert "After 100 equal collectives" in found.mismatch
+
+
+def test_collectives_inside_a_process_and_of_other_groups_may_differ() -> None:
+    assert merged([ordered(0, "accb"), ordered(1, "ab")]).mismatch == ""
+    assert merged([ordered(0, "ab"), ordered(1, "ba", device=1)]).mismatch == ""
