@@ -151,11 +151,13 @@ def many_exchanges(processes: int) -> dict[str, Any]:
     import jax
 
     from jaxscope.analysis.cluster.divergence import print_of
+    from jaxscope.analysis.cluster.runs import merged
     from jaxscope.capture._jax import distributed
     from jaxscope.capture.cluster.exchange import Exchange
+    from jaxscope.capture.cluster.gather import gathered
     from jaxscope.capture.cluster.process import free_address
     from jaxscope.capture.cluster.store import JaxStore
-    from jaxscope.model.cluster import CodePlace, CompiledPrint
+    from jaxscope.model.cluster import CodePlace, CompiledPrint, ProcessProgram, ProcessRun
 
     jax.distributed.initialize(free_address("127.0.0.1"), 1, 0)
     service = distributed.coordination_service()
@@ -177,14 +179,28 @@ def many_exchanges(processes: int) -> dict[str, Any]:
             exchange.remove()
         return store.operations, took
 
+    def merge(process: int) -> float:
+        programs = tuple(
+            ProcessProgram(f"f{n}", fingerprint=f"{n:08x}", compile_s=0.1) for n in range(_PROGRAMS)
+        )
+        run = ProcessRun(process, f"host{process // 8}", programs)
+        together.wait(30)
+        began = time.perf_counter()
+        runs = gathered(JaxStore(service.client), "all", process, processes, run)
+        if runs:
+            merged(runs)
+        return time.perf_counter() - began
+
     together = threading.Barrier(processes)
     with ThreadPoolExecutor(processes) as threads:
         found = list(threads.map(one, range(processes)))
+        merging = max(threads.map(merge, range(processes)))
     keys = service.client.key_value_dir_get("measured/")
     return {
         "operations": bounded(max(count for count, _ in found), OPERATIONS),
         "keys left": bounded(len(keys), 0),
         "slowest": {"median_s": max(seconds for _, seconds in found)},
+        "answers merged by the last": {"median_s": merging},
     }
 
 

@@ -66,8 +66,9 @@ def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, st
     with LineSampler() as sampler:
         try:
             _, printed, error = executed(text, together)
-            with suppress(Exception):  # of an earlier computation
-                jax.block_until_ready(jax.live_arrays())
+            if not error.startswith(KeyboardInterrupt.__name__):  # its collective may never end
+                with suppress(Exception):  # of an earlier computation
+                    jax.block_until_ready(jax.live_arrays())
             # A result that was dropped may still be computed on the other devices.
             time.sleep(_SETTLE_S)
         finally:

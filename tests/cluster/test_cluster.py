@@ -46,7 +46,7 @@ def ready(notebook: Notebook, client: object) -> str:
     return text
 
 
-def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
+def interrupted(notebook: Notebook, code: str, when: Any, action: str = "run") -> Ran:
     """A cell on both engines that the user interrupts as soon as `when` says so.
 
     A shell that starts the tests in the background has SIGINT ignored.
@@ -63,7 +63,7 @@ def interrupted(notebook: Notebook, code: str, when: Any) -> Ran:
     threading.Thread(target=wait, daemon=True).start()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return notebook.run(f"%%jaxcluster run\n{code}")
+        return notebook.run(f"%%jaxcluster {action}\n{code}")
     finally:
         ended.set()
         signal.signal(signal.SIGINT, before)
@@ -281,7 +281,7 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
         busy.extend(attach(client).status().busy)
         return True
 
-    said = interrupted(notebook, "if p == 0: v = float(w(x))", seen).printed
+    said = interrupted(notebook, "if p == 0: v = float(w(x))", seen, "profile").printed
     assert re.search(r"process 0: waiting in JAX at In \[\d+\]:2 `if p == 0: v", said)
     assert "process 1: idle" in said
     assert busy == [0]

@@ -61,7 +61,7 @@ class CannedEngines:
         ),
         (
             {process.reach: ("", "timed out")},
-            r"Engine 1 cannot reach the coordinator at a:1 \(timed out\): a firewall may be between",
+            r"Engine 1 cannot reach the coordinator at a:1 \(timed out\): a firewall may be",
         ),
     ],
 )

@@ -96,7 +96,8 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
             settling = time.perf_counter_ns()
             try:
                 # After an interrupt too: a second one ends the wait.
-                _wait_for(text.syntax.mentioned, value, context.namespace)
+                if not (isinstance(error, KeyboardInterrupt) and _spans_processes()):
+                    _wait_for(text.syntax.mentioned, value, context.namespace)
             except BaseException as raised:
                 error = error or raised
     finally:
@@ -196,6 +197,11 @@ def _wait_for(names: Sequence[str], value: Any, namespace: Mapping[str, Any]) ->
     made = [namespace[name] for name in names if name in namespace]
     jax.block_until_ready([array for one in (value, *made) for array in _arrays(one)])
     jax.effects_barrier()
+
+
+def _spans_processes() -> bool:
+    """Whether there are other processes, whose collectives may never end after an interrupt."""
+    return _jax.backends_started() and jax.process_count() > 1
 
 
 def _arrays(value: Any) -> list[Any]:
