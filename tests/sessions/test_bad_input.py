@@ -274,7 +274,12 @@ CASES = {
         "%jaxjit user(", USAGE, ("`user(` is not a Python expression: '(' was never closed.",)
     ),
     "line that is no call": Bad(
-        "%jaxjit a + 1", USAGE, ("%jaxjit needs a call such as f(x, y); `a + 1` is not a call.",)
+        "%jaxjit 2 + 1", USAGE, ("%jaxjit needs a call such as f(x, y); `2 + 1` is not a call.",)
+    ),
+    "line that reads no array": Bad(
+        "%jaxjit nowhere + 1",
+        USAGE,
+        ("`nowhere + 1` is not a call such as f(x, y), and reads no array that is defined.",),
     ),
     "line with an unknown function": Bad("%jaxjit nofun(x)", "NameError", ("'nofun'",)),
     "line with no function": Bad(

@@ -173,6 +173,36 @@ def decided(found: LogRatio, precision: float) -> bool:
     return clear or found.half_width < precision / 4
 
 
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The baseline measured twice in the same rounds: what the load alone makes of a ratio.
+
+    A real difference shows against both measurements; one that an unlucky series of the baseline
+    suggests does not.
+    """
+
+    null: tuple[LogRatio, ...]
+    """The twin of the baseline over the baseline, by process."""
+    other: tuple[LogRatio, ...]
+    """The row over the twin, by process."""
+
+    @property
+    def apart(self) -> float:
+        """By how much the two differed."""
+        return max(abs(one.median) for one in self.null)
+
+    @property
+    def bound(self) -> float:
+        """By how much they may have differed."""
+        return max(max(abs(one.low), abs(one.high)) for one in self.null)
+
+    @property
+    def enough(self) -> bool:
+        """Whether each process has rounds for an interval of both."""
+        counts = [one.count for one in (*self.null, *self.other)]
+        return len(self.other) == len(self.null) > 0 and min(counts) >= _FEWEST
+
+
 def ratio(record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow) -> Ratio:
     """The time of `row` over that of `base`, rows of one size of one record."""
     if row is base:
@@ -182,8 +212,8 @@ def ratio(record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow) -> 
     load = next((one.text for one in warnings if one.code in _LOAD), "")
     pairs = zip(row.processes, base.processes, strict=False)
     found = [_of_process(mine, theirs) for mine, theirs in pairs]
-    null = None if alone else _null(record, row)
-    made = combined([one for one in found if one.count], alone or load, null)
+    control = None if alone else _control(record, row)
+    made = combined([one for one in found if one.count], alone or load, control)
     for one in (row, base):
         why = validity.unfit(one)
         if why and found:
@@ -192,17 +222,15 @@ def ratio(record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow) -> 
     return made
 
 
-def _null(record: ComparisonRecord, row: ComparisonRow) -> float | None:
-    """The largest end of the intervals of the baseline against its twin, in the rounds of the row;
-    None where a process has no twin."""
+def _control(record: ComparisonRecord, row: ComparisonRow) -> Control | None:
+    """The baseline and its twin in the rounds of the row; None where a process has no twin."""
     twins = (one for one in record.at(row.size) if len(one.twin) == len(one.processes) > 0)
     base = next(twins, None)
     if base is None:
         return None
-    found = [_of_process(*pair) for pair in zip(base.twin, base.processes, strict=True)]
-    if any(one.count < _FEWEST for one in found):
-        return None
-    return max(max(abs(one.low), abs(one.high)) for one in found)
+    null = [_of_process(*pair) for pair in zip(base.twin, base.processes, strict=True)]
+    other = [_of_process(*pair) for pair in zip(row.processes, base.twin, strict=False)]
+    return Control(tuple(null), tuple(other))
 
 
 @functools.lru_cache(maxsize=128)
@@ -214,11 +242,13 @@ def _of_process(mine: Rounds, theirs: Rounds) -> LogRatio:
     return estimate(log_ratios([mine.seconds[i] for i in kept], [theirs.seconds[i] for i in kept]))
 
 
-def combined(found: Sequence[LogRatio], disturbance: str = "", null: float | None = None) -> Ratio:
+def combined(
+    found: Sequence[LogRatio], disturbance: str = "", control: Control | None = None
+) -> Ratio:
     """One ratio of several processes: their median, with the interval of `_covering`.
 
-    disturbance: the warning of a disturbed run. Its verdict needs a factor of two, or more than
-    `null`, the most by which the baseline may have differed from itself in the same rounds.
+    disturbance: the warning of a disturbed run. Its verdict needs a factor of two, or with a
+    `control` the same verdict against both measurements of the baseline, by more than these differ.
     """
     if not found:
         nothing = "There are no rounds in which both were measured."
@@ -234,17 +264,15 @@ def combined(found: Sequence[LogRatio], disturbance: str = "", null: float | Non
     if count < _FEWEST:
         why = f"Only {words.count(count, 'round')}, too few for an interval."
         conclusion = RatioVerdict.UNCLEAR
-    elif why and (null is None or why is not disturbance):
+    elif why and why is disturbance and control is not None and control.enough:
+        conclusion, why = _controlled((low, high), control)
+        why += _too_few(found)
+    elif why:
         conclusion = verdict(low, high, DISTURBED, 0.0)
     else:
-        margin = max(DIFFERENT, null) if why and null is not None else DIFFERENT
-        conclusion = verdict(low, high, margin, EQUAL if margin <= EQUAL else 0.0)
+        conclusion = verdict(low, high)
         if conclusion is RatioVerdict.UNCLEAR:
-            why = _undecided(low, high, margin)
-            if margin > DIFFERENT and null is not None:
-                why += f" The baseline differed from itself by up to {math.expm1(null):.1%}."
-            if 1 < len(found) < ENOUGH_PROCESSES:
-                why += f" {len(found)} processes say little about the next: run five."
+            why = _undecided(low, high) + _too_few(found)
     return Ratio(
         math.exp(statistics.median([e.median for e in found])),
         math.exp(low),
@@ -254,6 +282,23 @@ def combined(found: Sequence[LogRatio], disturbance: str = "", null: float | Non
         rounds=count,
         autocorrelation=rho,
         processes=tuple([math.exp(e.median) for e in found]) if len(found) > 1 else (),
+    )
+
+
+def _too_few(found: Sequence[LogRatio]) -> str:
+    few = 1 < len(found) < ENOUGH_PROCESSES
+    return f" {len(found)} processes say little about the next: run five." if few else ""
+
+
+def _controlled(ends: tuple[float, float], control: Control) -> tuple[RatioVerdict, str]:
+    """The verdict against both measurements of the baseline, and the reason where it is unclear."""
+    again = _covering(control.other)
+    low, high = min(ends[0], again[0]), max(ends[1], again[1])
+    margin = max(DIFFERENT, control.apart)
+    conclusion = verdict(low, high, margin, EQUAL if control.bound <= EQUAL else 0.0)
+    return conclusion, (
+        f"Against the baseline and its twin in the same rounds it is {math.expm1(low):+.1%} to "
+        f"{math.expm1(high):+.1%}; the two differed by {math.expm1(control.apart):.1%}."
     )
 
 

@@ -126,12 +126,14 @@ def _series(
     count, (left_out, _) = finished(everyone), dropped(everyone)
     kept = [i for i in range(count) if i not in set(left_out)]
 
-    def logs(one: TimedImplementation) -> list[float]:
-        return stats.log_ratios([one.seconds[i] for i in kept], [base.seconds[i] for i in kept])
+    def over(one: TimedImplementation, other: TimedImplementation) -> stats.LogRatio:
+        pair = [[side.seconds[i] for i in kept] for side in (one, other)]
+        return stats.estimate(stats.log_ratios(*pair))
 
-    own = stats.estimate(logs(twin)) if not twin.failure else None
-    null = max(abs(own.low), abs(own.high)) if own is not None and own.count >= 6 else None
-    return stats.combined([stats.estimate(logs(changed))], _BUSY, null)
+    control = None
+    if not twin.failure:
+        control = stats.Control((over(twin, base),), (over(changed, twin),))
+    return stats.combined([over(changed, base)], _BUSY, control)
 
 
 def _timed(label: str, program: BuiltProgram) -> TimedImplementation:

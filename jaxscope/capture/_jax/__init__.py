@@ -8,7 +8,6 @@ detail, never an exception that a user would see.
 # ruff: noqa: F401
 # pyright: reportUnusedImport=false
 
-from jaxscope.capture._jax.backward import own_lines_of_backward_rules
 from jaxscope.capture._jax.cache import CacheRequest, cache_request
 from jaxscope.capture._jax.call import (
     JaxCall,
@@ -70,6 +69,7 @@ from jaxscope.capture._jax.programs import (
     traced_arguments,
     traced_jaxpr,
 )
+from jaxscope.capture._jax.rules import own_lines_of_rules
 from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
 from jaxscope.capture._jax.topologies import (

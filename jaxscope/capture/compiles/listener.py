@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
@@ -73,6 +73,7 @@ class Listener:
         self.missing: tuple[str, ...] = ()
         """Functions of `jax.monitoring` that this JAX does not have."""
         self._stuck: set[str] = set()
+        self._lines = ExitStack()
         self.losses = 0
         """Number of times that other code removed our listeners."""
 
@@ -130,10 +131,14 @@ class Listener:
             elif name not in self._stuck:
                 register(listener)
         self.missing = tuple(missing)
+        # JAX keeps what the user's code traces now, and a later report reads its lines.
+        with suppress(Exception):
+            self._lines.enter_context(_jax.own_lines_of_rules())
 
     def _unregister(self) -> None:
         from jax import monitoring
 
+        self._lines.close()
         for name, listener in self._listeners.items():
             unregister = getattr(monitoring, f"unregister_{name}", None)
             if unregister is None:  # then it stays; its events count once it is entered again

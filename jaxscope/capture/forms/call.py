@@ -134,25 +134,30 @@ class PlainCall(TracedForm):
         return OutcomeReader(inputs, self.inputs.objects, NO_CODE).read({}, (), value)
 
 
-def parse_call(text: str, magic: str) -> ast.Call:
-    """The call. Raises SettingsError for text that is not an expression, or not a call."""
+def parse_call(text: str, magic: str) -> ast.expr:
+    """The call, or an expression of names. Raises SettingsError for other text."""
     try:
         tree = ast.parse(text.strip(), CALL_FILE, "eval")
     except SyntaxError as error:
         raise SettingsError(f"`{text}` is not a Python expression: {error.msg}.") from None
-    if not isinstance(tree.body, ast.Call):
+    if not isinstance(tree.body, ast.Call) and not _names(tree):
         raise SettingsError(f"%{magic} needs a call such as f(x, y); `{text}` is not a call.")
     # No file holds it: tracebacks find the text of a line here.
     linecache.cache[CALL_FILE] = (len(text), None, [text.strip() + "\n"], CALL_FILE)
     return tree.body
 
 
-def evaluate_call(call: ast.Call, namespace: MutableMapping[str, Any]) -> FunctionCall:
+def evaluate_call(call: ast.expr, namespace: MutableMapping[str, Any]) -> FunctionCall:
     """The function, positional and keyword arguments, each evaluated once, in order.
 
-    A method of an array, such as `jnp.sin(x).sum()`, becomes a function of the data that the whole
-    expression reads: as a call it would have no input.
+    A method of an array, such as `jnp.sin(x).sum()`, and `x + 1` become a function of the data that
+    the whole expression reads: as a call they would have no input.
     """
+    mentioned = _names(call)
+    if not isinstance(call, ast.Call):
+        return _of_expression(call, namespace, mentioned)
+    if _is_method_of_result(call) and _data(mentioned, namespace):
+        return _of_expression(call, namespace, mentioned)
     keywords = ast.Dict(
         [None if k.arg is None else ast.Constant(k.arg) for k in call.keywords],
         [k.value for k in call.keywords],
@@ -160,18 +165,41 @@ def evaluate_call(call: ast.Call, namespace: MutableMapping[str, Any]) -> Functi
     whole = ast.Expression(
         ast.Tuple([call.func, ast.Tuple(list(call.args), ast.Load()), keywords], ast.Load())
     )
-    mentioned = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
     found = FunctionCall(*_evaluated(whole, call, namespace), mentioned=mentioned)
     if isinstance(getattr(found.function, "__self__", None), jax.Array):
         return _of_expression(call, namespace, mentioned)
     return found
 
 
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _is_method_of_result(call: ast.Call) -> bool:
+    """Whether it is a method that arrays have, of what another call or arithmetic returns.
+
+    Evaluated to find out, that call would run twice: at once, and when the expression is traced.
+    """
+    method = call.func
+    return (
+        isinstance(method, ast.Attribute)
+        and hasattr(jax.Array, method.attr)
+        and any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in ast.walk(method.value))
+    )
+
+
+def _data(names: Collection[str], namespace: MutableMapping[str, Any]) -> list[str]:
+    return [name for name in sorted(names) if name in namespace and _is_data(namespace[name])]
+
+
 def _of_expression(
-    call: ast.Call, namespace: MutableMapping[str, Any], mentioned: Collection[str]
+    call: ast.expr, namespace: MutableMapping[str, Any], mentioned: Collection[str]
 ) -> FunctionCall:
     """The expression as a function of its names that hold data."""
-    names = [name for name in sorted(mentioned) if name in namespace and _is_data(namespace[name])]
+    names = _data(mentioned, namespace)
+    if not names and not isinstance(call, ast.Call):
+        why = "is not a call such as f(x, y), and reads no array that is defined"
+        raise SettingsError(f"`{ast.unparse(call)}` {why}.")
     made = ast.parse(f"lambda {', '.join(names)}: ()", CALL_FILE, "eval")
     assert isinstance(made.body, ast.Lambda)
     made.body.body = call
@@ -186,6 +214,6 @@ def _is_data(value: Any) -> bool:
     return not callable(value) and any(hasattr(leaf, "dtype") for leaf in leaves)
 
 
-def _evaluated(tree: ast.Expression, call: ast.Call, namespace: MutableMapping[str, Any]) -> Any:
+def _evaluated(tree: ast.Expression, call: ast.expr, namespace: MutableMapping[str, Any]) -> Any:
     located = ast.fix_missing_locations(ast.copy_location(tree, call))
     return eval(compile(located, CALL_FILE, "eval"), namespace)  # type: ignore[arg-type]

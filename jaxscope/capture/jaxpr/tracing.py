@@ -18,5 +18,5 @@ def observed_tracing(vmaps: list[_jax.VmapEntry]) -> Generator[None]:
         with suppress(Exception):
             stack.enter_context(_jax.watching_vmaps(vmaps))
         with suppress(Exception):
-            stack.enter_context(_jax.own_lines_of_backward_rules())
+            stack.enter_context(_jax.own_lines_of_rules())
         yield

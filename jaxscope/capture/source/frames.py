@@ -63,12 +63,16 @@ def user_frames(
     """The user's frames from `frame` outwards, innermost first, at most `limit`.
 
     Stops at IPython: frames outside of it are not the user's cell, but the cell of a line magic.
+    That cell stands for the text of a line form, which is in no file.
     """
     found: list[RawFrame] = []
     while frame is not None and len(found) < limit:
         file = frame.f_code.co_filename
-        if is_user_file(file):
+        if file == CALL_FILE:
+            of_magic = True
+        elif is_user_file(file):
             found.append(_raw(frame))
+            of_magic = False
         elif _is_front_end(file) and not of_magic:
             break
         frame = frame.f_back

@@ -389,7 +389,7 @@ CASES = {
     ),
     "line without a call": Bad("%jaxgrad -w w", USAGE, ("%jaxgrad needs a call",)),
     "line that is no call": Bad(
-        "%jaxvmap x + 1", USAGE, ("%jaxvmap needs a call such as f(x, y); `x + 1` is not a call.",)
+        "%jaxvmap 2 + 1", USAGE, ("%jaxvmap needs a call such as f(x, y); `2 + 1` is not a call.",)
     ),
     "unknown parameter": Bad(
         "%jaxgrad -w q f(x, w)", USAGE, ("-w names `q`, which is not an input of this call.", "`v`")

@@ -1,0 +1,149 @@
+"""The lines of the rules of `custom_vjp` and `custom_jvp`."""
+
+from __future__ import annotations
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax._src import custom_derivatives
+from jax.interpreters import ad
+
+import jaxscope
+from jaxscope.analysis.links.line_figures import figures
+from jaxscope.capture._jax.rules import own_lines_of_rules
+from jaxscope.capture.compiles.listener import Listener
+
+
+@jax.custom_vjp
+def layer(x, w):
+    return jnp.tanh(x @ w)
+
+
+def forward(x, w):
+    y = jnp.tanh(x @ w)
+    return y, (x, w, y)
+
+
+def backward(saved, g):
+    x, w, y = saved
+    d = g * (1 - y * y)
+    return d @ w.T, x.T @ d
+
+
+layer.defvjp(forward, backward)
+
+
+def loss(x, w):
+    h = layer(x, w)
+    return jnp.sum(h * 2)
+
+
+X = jnp.ones((8, 8))
+
+
+def lines_of(rule, report):
+    """The primitives of the equations on the lines of a function of this file."""
+    (program,) = report.programs
+    (number,) = (n for n, one in enumerate(report.sources) if one.file == __file__)
+    lines, first = inspect.getsourcelines(rule)
+    return sorted(
+        equation.primitive
+        for equation in program.equations
+        for frame in equation.frames[:1]
+        if frame.source == number and first < frame.span.line < first + len(lines)
+    )
+
+
+RULES = ["dot_general", "dot_general", "mul", "mul", "sub", "transpose", "transpose"]
+INSIDE = {
+    "grad": lambda f: f,
+    "jit": jax.jit,
+    "checkpoint": jax.checkpoint,
+    "scan": lambda f: lambda *xs: jax.lax.scan(lambda c, _: (f(c, xs[1]), 0), xs[0], None, 3)[0],
+    "cond": lambda f: lambda *xs: jax.lax.cond(xs[0][0, 0] > 0, f, lambda x, w: x, *xs),
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("inside", INSIDE)
+def test_the_equations_of_a_rule_are_on_its_lines(inside):
+    called = INSIDE[inside](layer)
+    report = jaxscope.inspect(jax.grad(lambda *xs: called(*xs).sum(), (0, 1)), X, 2 * X)
+    assert [one for one in lines_of(backward, report) if one in RULES] == RULES
+    assert {"dot_general", "tanh"} <= {*lines_of(forward, report)}
+
+
+@jax.custom_jvp
+def square(x):
+    return x * x
+
+
+@square.defjvp
+def derivative(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    return square(x), jnp.cos(x) * dx
+
+
+@pytest.mark.jax
+def test_the_equations_of_a_rule_of_custom_jvp_are_on_its_lines():
+    report = jaxscope.inspect(jax.grad(lambda x: jax.jit(square)(x).sum()), X)
+    assert "cos" in lines_of(derivative, report)
+
+
+@pytest.mark.jax
+def test_what_runs_while_jaxscope_listens_has_the_lines_of_its_rules_later():
+    run = jax.jit(jax.grad(lambda x, w: loss(x, w) + 1))
+    with Listener():
+        run(X, X)
+    assert lines_of(backward, jaxscope.inspect(run, X, X)).count("dot_general") == 2
+
+
+@pytest.mark.jax
+def test_the_work_of_a_backward_rule_is_on_its_lines():
+    report = jaxscope.inspect(jax.grad(loss, (0, 1)), X, 2 * X).complete()
+    (program,) = report.programs
+    (number,) = (n for n, one in enumerate(report.sources) if one.file == __file__)
+    first = inspect.getsourcelines(backward)[1]
+    row = figures(program, number)[first + 3]
+    assert row.flops == row.backward.flops == 2 * 2 * 8**3
+    assert row.exact
+
+
+def test_the_functions_of_jax_are_as_before_afterwards():
+    def now():
+        tables = [ad.primitive_transposes, getattr(ad, "fancy_transposes", {})]
+        return [*map(dict, tables), custom_derivatives.lift_fwd, custom_derivatives.lift_jvp]
+
+    before = now()
+    outer, inner = own_lines_of_rules(), own_lines_of_rules()
+    outer.__enter__()
+    inner.__enter__()
+    assert now() != before
+    outer.__exit__(None, None, None)  # a session may end inside of a trace
+    assert now() != before
+    inner.__exit__(None, None, None)
+    assert now() == before
+
+
+def test_without_the_names_of_jax_nothing_is_changed(monkeypatch):
+    monkeypatch.delattr(custom_derivatives, "lift_fwd")
+    monkeypatch.setattr(ad, "primitive_transposes", {})
+    with own_lines_of_rules():
+        assert ad.primitive_transposes == {}
+        assert not hasattr(custom_derivatives, "lift_fwd")
+
+
+@pytest.mark.jax
+def test_an_error_in_a_backward_rule_is_the_users():
+    @jax.custom_vjp
+    def wrong(x):
+        return x * 2
+
+    def fails(saved, g):
+        raise ZeroDivisionError("mine")
+
+    wrong.defvjp(lambda x: (x, None), fails)
+    with own_lines_of_rules(), pytest.raises(ZeroDivisionError, match="mine"):
+        jax.grad(lambda x: wrong(x))(1.0)

@@ -1,0 +1,61 @@
+"""Line magics of an expression: it runs once, compiled, and what runs eagerly is of the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import jaxscope
+from tests.magics.notebook import Notebook, open_notebook
+
+SETUP = """
+import jax
+import jax.numpy as jnp
+x = jnp.arange(6.0)
+def user(v):
+    print("ran")
+    return v * 2
+"""
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+@pytest.mark.parametrize("text", ["jnp.sin(user(x)).sum()", "(user(x) + 1).mean()", "user(x) + 1"])
+def test_an_expression_is_compiled_as_a_whole_and_runs_once(notebook: Notebook, text: str) -> None:
+    ran = notebook.must(f"%jaxjit -n 1 {text}")
+    assert ran.printed.splitlines().count("ran") == 1
+    (program,) = jaxscope.last().programs
+    assert "mul" in {equation.primitive for equation in program.equations}
+    assert [value.name for value in program.inputs] == ["x"]
+    np.testing.assert_allclose(ran.value, notebook.must(text).value, rtol=1e-6)
+
+
+def test_the_method_of_an_array_that_is_there_has_the_array_as_its_input(
+    notebook: Notebook,
+) -> None:
+    notebook.must("%jaxjit -q -n 1 x.sum()")
+    (program,) = jaxscope.last().programs
+    assert [value.name for value in program.inputs] == ["x"]
+
+
+def test_a_method_of_an_object_that_the_expression_makes_is_called(notebook: Notebook) -> None:
+    notebook.must("class Scale:\n    def apply(self, v): return v * 3")
+    ran = notebook.must("%jaxjit -q -n 1 Scale().apply(x)")
+    np.testing.assert_allclose(ran.value, 3 * np.arange(6.0))
+
+
+def test_an_eager_operation_of_an_argument_is_of_the_cell_that_has_the_magic(
+    notebook: Notebook,
+) -> None:
+    notebook.must("%jaxwatch on")
+    notebook.must("%jaxjit -q -n 1 user(jnp.ones(17) * 3.5)")
+    text = notebook.must("%jaxlog").text
+    assert "eager" in text
+    assert "<call>" not in text
