@@ -30,6 +30,8 @@ class Aim(StrEnum):
     MEMORY = "memory"
     COMPILE = "compile"
     """Compile time, of a program that runs as fast as before."""
+    COMPILATIONS = "compilations"
+    """The number of compilations of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Change:
     _: KW_ONLY
     donate: tuple[str, ...] = ()
     """Inputs that are donated."""
+    traced: tuple[str, ...] = ()
+    """Static inputs that are traced."""
     on_device: bool = False
     """NumPy arguments are on the device before the call."""
     options: tuple[tuple[str, str | bool | int], ...] = ()
@@ -64,6 +68,8 @@ class PlanFigures:
     peak: int | None
     compile_s: float | None
     """Seconds of lowering and XLA."""
+    compilations: int | None = None
+    """Compilations of a whole cell, with its functions created anew; None for one program."""
 
 
 @dataclass(frozen=True, slots=True)

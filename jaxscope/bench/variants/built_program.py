@@ -27,6 +27,10 @@ class BuiltProgram:
     plan: PlanFigures
     lowered: Any = None
     """JAX's `Lowered`; None for plain Python."""
+    repeats: int = 0
+    """Compilations of every further run of a cell."""
+    again_s: float = 0.0
+    """Seconds of its second run."""
 
     def same_program(self, other: BuiltProgram) -> bool:
         """Whether both were lowered to the same text."""

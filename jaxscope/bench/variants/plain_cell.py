@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+import time
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import jax
 
 from jaxscope.analysis.python.cell import CellText
-from jaxscope.bench.variants.isolation import TrialRefused
+from jaxscope.bench.variants.built_program import BuiltProgram
+from jaxscope.bench.variants.isolation import TrialRefused, silent_print
+from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.trial import execute, restore
+from jaxscope.model.variants import PlanFigures
+
+
+def built_cell(
+    text: CellText,
+    names: Collection[str],
+    namespace: MutableMapping[str, Any],
+    raw: Sequence[RawCompile],
+    *,
+    again: bool,
+) -> BuiltProgram:
+    """A cell as a call of plain Python; `raw` has its compilations as they happen.
+
+    With `again` it runs twice: compilations of the second run come with every run.
+    """
+    run, inputs = repeatable(text, names, namespace)
+    results = run()
+    refuse_deleted(inputs)
+    plan, repeats, seconds = PlanFigures(None, None, None, None), 0, 0.0
+    if again:
+        first = [one for one in raw if one.compiled]
+        compile_s = sum(one.trace_s + one.lower_s + one.compile_s for one in raw)
+        began = time.perf_counter()
+        jax.block_until_ready(_arrays(run()))
+        seconds = time.perf_counter() - began
+        repeats = sum(one.compiled for one in raw) - len(first)
+        plan = PlanFigures(None, None, None, compile_s, compilations=len(first))
+
+    def call() -> Any:
+        return _arrays(run())
+
+    return BuiltProgram("cell", call, (), False, results, plan, None, repeats, seconds)
+
+
+def _arrays(made: Any) -> list[jax.Array]:
+    return [one for one in jax.tree_util.tree_leaves(made) if isinstance(one, jax.Array)]
 
 
 def repeatable(
@@ -24,6 +63,8 @@ def repeatable(
     _refuse_changes(text.syntax.tree, names)
     code = text.code()
     inputs = {name: namespace[name] for name in names if name in namespace}
+    # The cell's own, or a function's that it calls: refused where it has a file of its own.
+    inputs.setdefault("print", namespace.get("print", silent_print))
 
     def run() -> dict[str, Any]:
         before = dict(namespace)

@@ -27,7 +27,7 @@ from jaxscope.bench.variants.isolation import (
     names_in,
     refuse_program_effects,
 )
-from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
+from jaxscope.bench.variants.plain_cell import built_cell
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
@@ -57,6 +57,10 @@ class Builder:
     wanted: str
     """The name of the program."""
     limit_s: float
+    afresh: bool = False
+    """Functions of other cells are created anew, so that a cell compiles what it did at first."""
+    values: tuple[tuple[str, Any], ...] = ()
+    """Values that inputs have instead of their own."""
 
     @property
     def syntax(self) -> ast.AST:
@@ -125,6 +129,9 @@ class Builder:
         if change.donate:
             donate = tuple(dict.fromkeys([*settings.donate, *change.donate]))
             settings = replace(settings, donate=donate)
+        if change.traced:
+            settings = replace(settings, traced=(*settings.traced, *change.traced))
+        namespace.update(self.values)
         with Listener() as listener, own_work(seen_by=listener):
             context = RunContext(namespace, listener, PeakCache())
             text = self._text(change)
@@ -137,7 +144,8 @@ class Builder:
                     call = self._call(namespace, change)
                     return self._one(CallSubject(call, settings, namespace), given, change)
                 if origin.form is Form.PROFILED:
-                    return self._plain(text, namespace)
+                    raw = given.compiles.raw
+                    return built_cell(text, self.names(), namespace, raw, again=self.afresh)
                 if origin.form is Form.BLOCK:
                     return self._one(CellSubject(text, settings, namespace), given, change)
                 return self._of_functions(text, settings, namespace, given, change, original)
@@ -150,11 +158,13 @@ class Builder:
             return nullcontext()
         if self.origin.text is None and self.origin.held is None:
             return redefined(namespace, self.sources, change)
-        if not change.text or (self.origin.text is not None and change.source == 0):
+        of_cell = self.origin.text is not None
+        elsewhere = bool(change.text) and not (of_cell and change.source == 0)
+        if not elsewhere and not self.afresh:
             return nullcontext()
-        others = self.sources if self.origin.text is None else self.sources[1:]
-        moved = change if self.origin.text is None else replace(change, source=change.source - 1)
-        return redefined(namespace, others, moved)
+        others = self.sources[1:] if of_cell else self.sources
+        moved = replace(change, source=change.source - 1) if of_cell else change
+        return redefined(namespace, others, moved if elsewhere else Change(""))
 
     def _of_line(self, change: Change) -> bool:
         """Whether the change is in the expression of a line magic."""
@@ -177,26 +187,16 @@ class Builder:
             function = known
         return FunctionCall(function, args, kwargs)
 
-    def _plain(self, text: CellText, namespace: MutableMapping[str, Any]) -> BuiltProgram:
-        """A profiled cell as a call of plain Python."""
-        run, inputs = repeatable(text, self.names(), namespace)
-        results = run()
-        refuse_deleted(inputs)
-
-        def call() -> Any:
-            made = run()
-            return [one for one in jax.tree_util.tree_leaves(made) if isinstance(one, jax.Array)]
-
-        return BuiltProgram("cell", call, (), False, results, PlanFigures(None, None, None, None))
-
     def _text(self, change: Change) -> CellText | None:
         text = self.origin.text
         if text is None or not change.text or change.source != 0:
             return text
         lines = change.text.split("\n")
-        # The `%%` line stays empty, so that lines count as in the cell.
-        tree = ast.parse("\n".join(["", *lines[1:]]), filename=text.file)
-        return replace(text, text=change.text, body="\n".join(lines[1:]), syntax=CellSyntax(tree))
+        if lines[0].startswith("%%"):  # it stays empty, so that lines count as in the cell
+            lines[0] = ""
+        tree = ast.parse(body := "\n".join(lines), filename=text.file)
+        body = body.removeprefix("\n") if change.text.startswith("%%") else body
+        return replace(text, text=change.text, body=body, syntax=CellSyntax(tree))
 
     def _one(self, subject: Subject, given: Invocation, change: Change) -> BuiltProgram:
         run = Run(subject, given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxscope import words
+from jaxscope.model.comparison import RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
 from jaxscope.view.base import insert
 from jaxscope.view.base.document import Chapter, CodeBlock, Document, Part
@@ -22,10 +23,14 @@ _STYLE = (
 
 def gain(trial: VariantTrial) -> str:
     """The outcome in one line: factor with interval where clear, peak, results, compile time."""
-    found: list[str] = []
-    if trial.ratio is None:
+    of_cell = _compilations(trial)
+    differ = trial.verdict is TrialVerdict.RESULTS_DIFFER
+    if differ or (trial.ratio is None and not of_cell):
         return trial.why
-    if trial.verdict is TrialVerdict.SAME:
+    found: list[str] = []
+    if of_cell:
+        found += of_cell
+    elif trial.verdict is TrialVerdict.SAME:
         found.append(trial.why.rstrip(".") + f" ({_factor(trial)})")
     elif trial.verdict is not TrialVerdict.UNCLEAR:
         found.append(_factor(trial))
@@ -35,9 +40,21 @@ def gain(trial: VariantTrial) -> str:
         same = trial.error == 0
         found.append("results equal" if same else f"results equal within {trial.error:.1g}")
     text = ", ".join(found)
-    if trial.verdict is not TrialVerdict.UNCLEAR:
+    if trial.verdict is not TrialVerdict.UNCLEAR and not (of_cell and trial.why):
         return text
     return f"{trial.why} {text[:1].upper()}{text[1:]}." if text else trial.why
+
+
+def _compilations(trial: VariantTrial) -> list[str]:
+    """The compilations of a whole cell before and after, and the further runs of it."""
+    before, after, ratio = trial.before, trial.after, trial.ratio
+    if before is None or after is None or before.compilations is None:
+        return []
+    found = [f"{before.compilations} → {words.count(after.compilations or 0, 'compilation')}"]
+    clear = ratio is not None and ratio.verdict is not RatioVerdict.UNCLEAR
+    if clear and not ratio.low <= 1 <= ratio.high:
+        found.append(f"each further run {_factor(trial)}")
+    return found
 
 
 def _factor(trial: VariantTrial) -> str:
