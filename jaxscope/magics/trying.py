@@ -39,11 +39,15 @@ _TRY.add_argument(
     "--time-limit", type=SECONDS, default=30.0, metavar="S", help="Seconds of each fix."
 )
 _TRY.add_argument("--of", type=int, metavar="N", help="The report or the compilations of In [N].")
+_TRY.add_argument(
+    "--bf16", action="store_true", help="Try bfloat16 instead of the fixes; the results may differ."
+)
 _TRY_EXAMPLES = """
     %jaxtry                 all findings of the last report
     %jaxtry 3               the third
     %jaxtry --apply 3       and insert a cell with it
     %jaxtry --of 7          the recompilations of In [7], which ran without a magic
+    %jaxtry --bf16          the inputs, and only the products, in bfloat16
     report.try_fixes()      the same for a report that you keep
 """
 _FLAGS = Parser(
@@ -95,9 +99,11 @@ class Trying(Family):
         require_jax("jaxtry")
         subject = self._subject(given.of)
         numbers = [int(word) for word in words]
-        found = self._tried(
-            lambda say: subject.try_fixes(*numbers, time_limit=given.time_limit, say=say)
-        )
+        limit = given.time_limit
+        if given.bf16:
+            found = self._bfloat16(subject, numbers, limit)
+        else:
+            found = self._tried(lambda say: subject.try_fixes(*numbers, time_limit=limit, say=say))
         self._show(found, given)
         if given.apply:
             self._apply(found, numbers)
@@ -134,6 +140,14 @@ class Trying(Family):
         if not log.recompiles:
             raise usage_error(_NOTHING.format(number))
         return log
+
+    def _bfloat16(self, subject: Report | CompileLog, numbers: list[int], limit: float) -> Trials:
+        from jaxscope.bench.variants.bfloat16 import try_bfloat16
+        from jaxscope.results.report import Report
+
+        if numbers or not isinstance(subject, Report):
+            raise usage_error("--bf16 tries the program of a report: give it no findings.")
+        return self._tried(lambda say: try_bfloat16(subject.record, subject.origin, limit, say))
 
     def _tried(self, work: Callable[[Callable[[str], None]], Trials]) -> Trials:
         __tracebackhide__ = True

@@ -54,9 +54,18 @@ class Change:
     """NumPy arguments are on the device before the call."""
     options: tuple[tuple[str, str | bool | int], ...] = ()
     """Compiler options."""
+    cast: str = ""
+    """The dtype that inputs of float32 get."""
+    products: str = ""
+    """The precision of matrix products, as `jax.default_matmul_precision` has it."""
     aim: Aim = Aim.TIME
     others: tuple[Change, ...] = ()
     """Other forms of it, tried where this one brings nothing or makes calls slower."""
+
+    @property
+    def rounds_more(self) -> bool:
+        """Whether the results differ on purpose."""
+        return bool(self.cast or self.products)
 
 
 @dataclass(frozen=True, slots=True)

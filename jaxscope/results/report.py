@@ -162,6 +162,15 @@ class Report(ProfileRecord):
 
         return try_fixes(self._record, self.origin, findings, time_limit, say)
 
+    def try_bfloat16(self, time_limit: float = 30.0) -> Trials:
+        """Time the program with its inputs, and with its products, in bfloat16.
+
+        The results may differ: each trial has the difference. Nothing of the namespace changes.
+        """
+        from jaxscope.bench.variants.bfloat16 import try_bfloat16
+
+        return try_bfloat16(self._record, self.origin, time_limit)
+
     # Exports.
 
     def to_json(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from jaxscope.bench.variants.built_program import (
     bound,
     is_deleted,
     result_shapes,
+    without_statics,
 )
 from jaxscope.bench.variants.isolation import (
     TrialFailed,
@@ -28,6 +29,7 @@ from jaxscope.bench.variants.isolation import (
     refuse_program_effects,
 )
 from jaxscope.bench.variants.plain_cell import built_cell
+from jaxscope.bench.variants.precision import cast, in_precision
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
@@ -132,7 +134,12 @@ class Builder:
         if change.traced:
             settings = replace(settings, traced=(*settings.traced, *change.traced))
         namespace.update(self.values)
-        with Listener() as listener, own_work(seen_by=listener):
+        held = self.call and (self.call.args, self.call.kwargs)
+        with (
+            Listener() as listener,
+            own_work(seen_by=listener),
+            in_precision(change, namespace, self.names(), held),
+        ):
             context = RunContext(namespace, listener, PeakCache())
             text = self._text(change)
             source = None if text is None else text.source
@@ -179,7 +186,7 @@ class Builder:
                 namespace.setdefault("jax", jax)  # the rewrites name it
                 text = change.text
             return evaluate_call(parse_call(text, "jaxtry"), namespace)
-        args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
+        args, kwargs = cast(copied_arguments((tuple(call.args), dict(call.kwargs))), change.cast)
         name = getattr(call.function, "__name__", "")
         function = call.function
         known = namespace.get(name)
@@ -248,7 +255,8 @@ class Builder:
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
         lowered = captured.handles.lowered
-        if original is not None and result_shapes(original.lowered) != result_shapes(lowered):
+        shapes = None if original is None or change.cast else result_shapes(original.lowered)
+        if shapes is not None and shapes != result_shapes(lowered):
             raise TrialRefused(
                 f"The changed cell calls `{self.wanted}` for results of other shapes, so one call "
                 "cannot be timed against the other."
@@ -291,7 +299,7 @@ class Builder:
         args, kwargs = captured.arguments(args, kwargs)
         if any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree_util.tree_leaves(args)):
             raise TrialRefused("The report is of shapes, without values to run: pass arrays.")
-        static = _without_statics(captured, args, kwargs)
+        static = without_statics(captured, args, kwargs)
         args, kwargs = static if static is not None else (args, kwargs)
 
         def call(*values: Any) -> Any:
@@ -321,22 +329,6 @@ class Builder:
 
     def _within(self, work: Callable[[], Any], what: str) -> Any:
         return run_on_thread(work, self.limit_s, f"The trial: {what}")
-
-
-def _without_statics(
-    captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments without those that the jitted function holds as constants."""
-    from jaxscope.capture.inputs.traced_or_static import choose
-
-    infos = getattr(captured.handles.traced, "args_info", None)
-    if infos is None or not isinstance(infos, tuple) or len(infos) != 2:
-        return None
-    if len(infos[0]) == len(args):
-        return None
-    kept = [a for a in args if all(choose(leaf).traced for leaf in jax.tree_util.tree_leaves(a))]
-    known = {k: v for k, v in kwargs.items() if k in infos[1]}
-    return (tuple(kept), known) if len(kept) == len(infos[0]) else None
 
 
 def _same_place(one: Any, other: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -38,7 +39,7 @@ from jaxscope.results.trials import Trials
 NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
-_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
+FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
 _NO_FINDING = "The report has no findings, so there is no fix to try."
 _NOTHING_AGAIN = "No recompilation of the cell could be avoided, so there is no fix to try."
 _UNREACHED = "The program does not use the function that was changed."
@@ -63,7 +64,7 @@ def try_fixes(
 
     Raises TrialError where there is nothing to try.
     """
-    if origin is None or origin.form not in _FORMS:
+    if origin is None or origin.form not in FORMS:
         raise TrialError(NO_ORIGIN)
     advised = _advised(record)
     if not advised:
@@ -230,7 +231,7 @@ def tried(
             deadline = time.perf_counter() + time_limit
             outcome.append(judged(change, before, after, alarm, deadline))
     found = outcome[0]
-    outside = origin.text is None or change.source != 0
+    outside = (origin.text is None or change.source != 0) and not change.products
     if found.why == _SAME_PROGRAM and outside:
         return dataclasses.replace(found, verdict=TrialVerdict.NOT_TRIED, why=_UNREACHED)
     return found
@@ -308,7 +309,7 @@ def judged(
     """Compare the results of two programs, and time one against the other."""
     check = rounds.compared(before, after)
     old, new = before.plan, after.plan
-    if not check.agrees:
+    if not (check.agrees or (change.rounds_more and math.isfinite(check.error))):
         differ = TrialVerdict.RESULTS_DIFFER
         return VariantTrial(
             change.title,
@@ -319,7 +320,8 @@ def judged(
             before=old,
             after=new,
         )
-    if change.text and before.same_program(after) and not after.donates:
+    edits = change.text or change.products
+    if edits and before.same_program(after) and not after.donates:
         return VariantTrial(
             change.title, TrialVerdict.SAME, _SAME_PROGRAM, before=old, after=new, error=check.error
         )

@@ -14,6 +14,8 @@ from jaxscope.view.base.html import Html, prose, tag
 _LEAST_S = 0.05
 """A difference of compile time below this is noise."""
 _SAME = 0.01
+_SEEN = 1e-3
+"""A difference of the results that is more than rounding in float32."""
 _STYLE = (
     ".jxs-trials .no-gain{opacity:.6}.jxs-trials pre[hidden]{display:none}"
     ".jxs-apply,.jxs-apply>code{color:var(--jp-content-font-color1,inherit);background:none}"
@@ -37,12 +39,18 @@ def gain(trial: VariantTrial) -> str:
     if trial.before is not None and trial.after is not None:
         found += _plan(trial.before, trial.after)
     if trial.error is not None:
-        same = trial.error == 0
-        found.append("results equal" if same else f"results equal within {trial.error:.1g}")
+        found.append(_results(trial.error))
     text = ", ".join(found)
     if trial.verdict is not TrialVerdict.UNCLEAR and not (of_cell and trial.why):
         return text
     return f"{trial.why} {text[:1].upper()}{text[1:]}." if text else trial.why
+
+
+def _results(error: float) -> str:
+    """The largest difference: of rounding, or in percent."""
+    if error >= _SEEN:
+        return f"results differ by up to {words.percent(error)}"
+    return "results equal" if error == 0 else f"results equal within {error:.1g}"
 
 
 def _compilations(trial: VariantTrial) -> list[str]:

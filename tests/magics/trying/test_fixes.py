@@ -10,6 +10,7 @@ import pytest
 
 from jaxscope.bench.variants import rounds
 from jaxscope.bench.variants.built_program import BuiltProgram
+from jaxscope.capture.compiles.listener import Listener
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict
 from tests.magics.notebook import Notebook
@@ -73,6 +74,28 @@ def test_the_eager_lines_of_a_profiled_cell(notebook: Notebook) -> None:
     found = tried(notebook)
     assert {trial.verdict for trial in found} == {TrialVerdict.BETTER}
     assert "+@jax.jit\n+def step(c, i):" in found[0].diff
+
+
+def test_a_function_of_the_changed_cell_is_compiled_once(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+
+    def ratio(before: BuiltProgram, after: BuiltProgram, *_: Any) -> Ratio:
+        with Listener() as listener:
+            after.call()
+            counts.append(len(listener.since(0)))
+        return Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
+
+    monkeypatch.setattr(rounds, "ratio", ratio)
+    notebook.must(
+        "%%jaxprof\nc = b\nfor i in range(20):\n    s = jnp.sin(c) * 2 + i\n"
+        "    c = jnp.cos(s) * 0.1 + c * 0.1"
+    )
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert counts == [0]
+    assert trial.after is not None
+    assert trial.after.compile_s
 
 
 def test_the_cells_own_jit_is_tried_with_donation(notebook: Notebook) -> None:
