@@ -54,6 +54,10 @@ class Change:
     """NumPy arguments are on the device before the call."""
     options: tuple[tuple[str, str | bool | int], ...] = ()
     """Compiler options."""
+    narrow: bool = False
+    """NumPy arrays of 64 bits have the 32 that JAX computes in."""
+    lines: str = ""
+    """Lines of a cell before this one that make the change, where the text stays the same."""
     cast: str = ""
     """The dtype that inputs of float32 get."""
     products: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, MutableMapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,13 +22,6 @@ from jaxscope.results.trials import Trials
 PRODUCTS = "BF16_BF16_F32"
 """JAX's name of a product of bfloat16 operands that is summed in float32, as with
 `preferred_element_type=float32`; `jax.lax.DotAlgorithmPreset`, since jax 0.4.36."""
-
-
-class Precision(NamedTuple):
-    """A change of precision, and the lines of a cell that make it."""
-
-    change: Change
-    lines: str
 
 
 def try_bfloat16(
@@ -49,22 +42,22 @@ def try_bfloat16(
     except TrialRefused as refused:  # the arguments of the call are gone
         raise TrialError(str(refused)) from None
     found: list[VariantTrial] = []
-    for number, (change, lines) in enumerate(changes, 1):
+    for number, change in enumerate(changes, 1):
         say(f"trying: {change.title}")
         one = tried(record, origin, change, time_limit)
-        known = one.verdict is not TrialVerdict.NOT_TRIED
-        shown = "\n".join([f"+{line}" for line in lines.split("\n")]) if lines and known else ""
+        lines = change.lines if one.verdict is not TrialVerdict.NOT_TRIED else ""
+        shown = "\n".join([f"+{line}" for line in lines.splitlines()])
         found.append(dataclasses.replace(one, number=number, diff=shown, cell=lines))
     return Trials(found, record.title, "change")
 
 
-def _changes(namespace: MutableMapping[str, Any], names: Iterable[str]) -> list[Precision]:
+def _changes(namespace: MutableMapping[str, Any], names: Iterable[str]) -> list[Change]:
     """The two changes of a program whose code reads these names."""
     config = f'jax.config.update("jax_default_matmul_precision", "{PRODUCTS}")'
     inputs = "\n".join(_casts(namespace, names))
     return [
-        Precision(Change("the inputs in bfloat16", cast="bfloat16"), inputs),
-        Precision(Change("products of bfloat16, summed in float32", products=PRODUCTS), config),
+        Change("the inputs in bfloat16", cast="bfloat16", lines=inputs),
+        Change("products of bfloat16, summed in float32", products=PRODUCTS, lines=config),
     ]
 
 

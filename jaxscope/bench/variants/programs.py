@@ -29,7 +29,7 @@ from jaxscope.bench.variants.isolation import (
     refuse_program_effects,
 )
 from jaxscope.bench.variants.plain_cell import built_cell
-from jaxscope.bench.variants.precision import cast, in_precision
+from jaxscope.bench.variants.precision import converted, in_precision
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
@@ -186,7 +186,7 @@ class Builder:
                 namespace.setdefault("jax", jax)  # the rewrites name it
                 text = change.text
             return evaluate_call(parse_call(text, "jaxtry"), namespace)
-        args, kwargs = cast(copied_arguments((tuple(call.args), dict(call.kwargs))), change.cast)
+        args, kwargs = converted(copied_arguments((tuple(call.args), dict(call.kwargs))), change)
         name = getattr(call.function, "__name__", "")
         function = call.function
         known = namespace.get(name)

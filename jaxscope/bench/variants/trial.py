@@ -131,6 +131,8 @@ class _Trials:
         if source is not None and source.file == CALL_FILE:
             cell = "\n".join([*_imports(change, self.origin), f"%jaxjit {cell}"])
         shown = unified(text, change.text) if change.text else ""
+        if change.lines:
+            shown, cell = "\n".join([f"+{one}" for one in change.lines.split("\n")]), change.lines
         option = ("-d", change.donate) if change.donate else ("-t", change.traced)
         if option[1]:
             cell = _with_option(text, f"{option[0]} {','.join(option[1])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import jax
@@ -82,6 +83,7 @@ def test_a_program_without_floats_or_with_a_product_that_overflows(notebook: Not
 def test_an_argument_that_is_gone(notebook: Notebook) -> None:
     notebook.must("import jaxscope\ndef f(m):\n    return m @ m")
     notebook.must("report = jaxscope.inspect(f, jnp.eye(600))")
+    gc.collect()
     with pytest.raises(ValueError, match="An input of `f` is gone since the run"):
         notebook.names["report"].try_bfloat16()
 

@@ -238,3 +238,21 @@ def test_a_random_key_gives_the_same_numbers(notebook: Notebook) -> None:
     notebook.must("key = jax.random.key(0)")
     notebook.must("%%jaxjit -n 1\nk2 = jax.random.split(key)[0]\ny = jnp.linalg.inv(m) @ b")
     assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
+
+
+def test_numpy_arguments_of_64_bits_are_converted_once(notebook: Notebook) -> None:
+    notebook.must("table, host = np.ones((300, 64)), np.arange(300)")
+    notebook.must("%%jaxjit -n 1\ny = table @ b + host")
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert trial.verdict is TrialVerdict.BETTER
+    assert trial.error == 0
+    assert "table = table.astype('float32')" in trial.cell.split("\n")
+    assert notebook.names["table"].dtype == "float64"
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
+def test_a_request_of_64_bits_is_a_choice(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -n 1\ny = b + jnp.zeros(64, dtype=jnp.float64)")
+    trial = tried(notebook, "%jaxtry 1")[0]
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert "a choice of precision" in trial.why
