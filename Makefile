@@ -26,7 +26,7 @@ PAIR := -m "not browser and not notebook and not page and not package" --ignore=
 # On the same Python as the main pair: what asks little of JAX gives the same there.
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison --ignore=tests/magics/cells/test_generated_cells.py \
-    --ignore=tests/magics/transforms/test_transforms_property.py --ignore=tests/magics/test_trying.py
+    --ignore=tests/magics/transforms/test_transforms_property.py --ignore=tests/magics/trying
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
     tests/tools/test_golden.py tests/test_house.py tests/test_jax_import.py tests/test_words.py \
     tests/test_vocabulary.py

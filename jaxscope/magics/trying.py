@@ -22,12 +22,15 @@ from jaxscope.magics.options.parser import (
 from jaxscope.magics.progress import Status
 
 if TYPE_CHECKING:
+    from jaxscope.results.compile_log import CompileLog
+    from jaxscope.results.report import Report
     from jaxscope.results.trials import Trials
 
 _TRY = Parser(
     "jaxtry",
-    "Apply the fix of each finding of the last report to a copy, compare the results, and time it\n"
-    "against the original. No variable changes.",
+    "Apply the fix of each finding of the last report, or of each recompilation of the last\n"
+    "%%jaxwatch, to a copy, compare the results, and time it against the original. No variable\n"
+    "changes.",
     ("%jaxtry [options] [FINDING ...]",),
 )
 _TRY.add_display("Trials", "--report", ("auto", "html", "text"))
@@ -35,13 +38,16 @@ _TRY.add_argument("--apply", action="store_true", help="Insert a cell with the f
 _TRY.add_argument(
     "--time-limit", type=SECONDS, default=30.0, metavar="S", help="Seconds of each fix."
 )
+_TRY.add_argument("--of", type=int, metavar="N", help="The report or the compilations of In [N].")
 _TRY.add_argument(
-    "--of", type=int, metavar="N", help="The report of In [N], instead of the last one."
+    "--bf16", action="store_true", help="Try bfloat16 instead of the fixes; the results may differ."
 )
 _TRY_EXAMPLES = """
     %jaxtry                 all findings of the last report
     %jaxtry 3               the third
     %jaxtry --apply 3       and insert a cell with it
+    %jaxtry --of 7          the recompilations of In [7], which ran without a magic
+    %jaxtry --bf16          the inputs, and only the products, in bfloat16
     report.try_fixes()      the same for a report that you keep
 """
 _FLAGS = Parser(
@@ -59,6 +65,7 @@ _FLAGS_EXAMPLES = """
     %jaxflags               those for the program of the last report
 """
 _NO_REPORT = "There is no report yet: run a %%jaxjit cell or %jaxjit f(x) first."
+_NOTHING = "In [{}] has no report, and recompiled nothing."
 
 
 def _parsed(line: str, parser: Parser) -> tuple[Namespace, str]:
@@ -86,19 +93,17 @@ class Trying(Family):
         words = rest.replace(",", " ").split()
         if wrong := [word for word in words if not word.isdecimal()]:
             raise usage_error(f"%jaxtry takes numbers of findings, and {wrong[0]!r} is not one.")
-        if not self.scope.session.reports:
+        session = self.scope.session
+        if not session.reports and session.watched is None and given.of is None:
             raise usage_error(_NO_REPORT)
         require_jax("jaxtry")
-        from jaxscope.bench.variants.trial import try_fixes
-
-        session = self.scope.session
-        report = session.reports[-1] if given.of is None else session.numbered(given.of)
-        if report is None:
-            raise usage_error(f"There is no one report of In [{given.of}].")
+        subject = self._subject(given.of)
         numbers = [int(word) for word in words]
-        found = self._tried(
-            lambda say: try_fixes(report.record, report.origin, numbers, given.time_limit, say)
-        )
+        limit = given.time_limit
+        if given.bf16:
+            found = self._bfloat16(subject, numbers, limit)
+        else:
+            found = self._tried(lambda say: subject.try_fixes(*numbers, time_limit=limit, say=say))
         self._show(found, given)
         if given.apply:
             self._apply(found, numbers)
@@ -123,14 +128,36 @@ class Trying(Family):
             raise usage_error(_NO_REPORT)
         self._show(self._tried(lambda say: sweep(record, origin, given.time_limit, say)), given)
 
+    def _subject(self, number: int | None) -> Report | CompileLog:
+        """The report or the log whose fixes are tried; `number` is that of its cell."""
+        session = self.scope.session
+        if number is None:
+            return session.watched or session.reports[-1]
+        report = session.numbered(number)
+        if report is not None:
+            return report
+        log = session.log_of(number)
+        if not log.recompiles:
+            raise usage_error(_NOTHING.format(number))
+        return log
+
+    def _bfloat16(self, subject: Report | CompileLog, numbers: list[int], limit: float) -> Trials:
+        from jaxscope.bench.variants.bfloat16 import try_bfloat16
+        from jaxscope.results.report import Report
+
+        if numbers or not isinstance(subject, Report):
+            raise usage_error("--bf16 tries the program of a report: give it no findings.")
+        return self._tried(lambda say: try_bfloat16(subject.record, subject.origin, limit, say))
+
     def _tried(self, work: Callable[[Callable[[str], None]], Trials]) -> Trials:
         __tracebackhide__ = True
         from jaxscope.bench.variants.trial import TrialError
+        from jaxscope.capture.run.logged_cell import NoCellError
 
         with Status(self._shell) as status:
             try:
                 return work(status.say)
-            except TrialError as error:
+            except (TrialError, NoCellError) as error:
                 raise usage_error(str(error)) from None
 
     def _show(self, found: Trials, given: Namespace) -> None:

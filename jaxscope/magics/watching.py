@@ -199,6 +199,8 @@ class Watching(Family):
             # The cell has run: a failure here must not discard its value or its error.
             with display.attempt("show the log"):
                 log.freeze()
+                if ran and sys.exc_info()[1] is None:
+                    session.watched = session.log_of(session.cells.running, log)
                 if ran:
                     self._show(log, given)
                 if ran and given.compile_time and len(log):

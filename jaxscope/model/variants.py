@@ -30,6 +30,8 @@ class Aim(StrEnum):
     MEMORY = "memory"
     COMPILE = "compile"
     """Compile time, of a program that runs as fast as before."""
+    COMPILATIONS = "compilations"
+    """The number of compilations of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,28 @@ class Change:
     _: KW_ONLY
     donate: tuple[str, ...] = ()
     """Inputs that are donated."""
+    traced: tuple[str, ...] = ()
+    """Static inputs that are traced."""
     on_device: bool = False
     """NumPy arguments are on the device before the call."""
     options: tuple[tuple[str, str | bool | int], ...] = ()
     """Compiler options."""
+    narrow: bool = False
+    """NumPy arrays of 64 bits have the 32 that JAX computes in."""
+    lines: str = ""
+    """Lines of a cell before this one that make the change, where the text stays the same."""
+    cast: str = ""
+    """The dtype that inputs of float32 get."""
+    products: str = ""
+    """The precision of matrix products, as `jax.default_matmul_precision` has it."""
     aim: Aim = Aim.TIME
     others: tuple[Change, ...] = ()
     """Other forms of it, tried where this one brings nothing or makes calls slower."""
+
+    @property
+    def rounds_more(self) -> bool:
+        """Whether the results differ on purpose."""
+        return bool(self.cast or self.products)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,8 @@ class PlanFigures:
     peak: int | None
     compile_s: float | None
     """Seconds of lowering and XLA."""
+    compilations: int | None = None
+    """Compilations of a whole cell, with its functions created anew; None for one program."""
 
 
 @dataclass(frozen=True, slots=True)

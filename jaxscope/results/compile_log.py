@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+    from jaxscope.capture.run.context import RunOrigin
+    from jaxscope.model import Record
     from jaxscope.model.compiler.compile_time import CompileTime
     from jaxscope.results.compile_time import CompileTimes
     from jaxscope.results.report import Report
+    from jaxscope.results.trials import Trials
     from jaxscope.view.base.document import Document
     from jaxscope.view.base.html import Html
 
@@ -40,6 +43,7 @@ class CompileLog(Saved):
     ) -> None:
         self._read = read
         self._opened = opened
+        self._cell: Callable[[], tuple[Record, RunOrigin]] | None = None
         self._kept: Log | None = None
         self._clocked: Callable[[], CompileTime | Unavailable] | None = None
         self._over = False
@@ -191,6 +195,26 @@ class CompileLog(Saved):
             )
         return self._opened(compile)
 
+    def try_fixes(
+        self,
+        *fixes: int,
+        time_limit: float = 30.0,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Trials:
+        """Apply the fix of each recompilation, or of these (from 1), check and count.
+
+        The cell runs as if nothing of it had been compiled, and no variable changes. Raises
+        ValueError for a log of several cells, or of none.
+        """
+        from jaxscope.bench.variants.trial import TrialError, try_fixes
+
+        if self._cell is None:
+            raise TrialError(
+                "The log is not of one cell, which could run again: use %%jaxwatch, or "
+                "%jaxtry --of N."
+            )
+        return try_fixes(*self._cell(), fixes, time_limit, say)
+
     # Exports.
 
     @classmethod
@@ -241,6 +265,10 @@ class CompileLog(Saved):
     def clocked_by(self, clock: Callable[[], CompileTime | Unavailable] | None) -> None:
         """Take the compile time from this clock."""
         self._clocked = clock
+
+    def of_cell(self, cell: Callable[[], tuple[Record, RunOrigin]]) -> None:
+        """Try fixes on the run that this gives: that of the log's one cell."""
+        self._cell = cell
 
     def finalize(self) -> None:
         """Close the log: properties are cached from now on."""

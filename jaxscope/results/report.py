@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxscope.model import (
@@ -148,14 +148,28 @@ class Report(ProfileRecord):
         """Advice with evidence, the most important first."""
         return self._record.findings
 
-    def try_fixes(self, *findings: int, time_limit: float = 30.0) -> Trials:
+    def try_fixes(
+        self,
+        *findings: int,
+        time_limit: float = 30.0,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Trials:
         """Apply the fix of each finding, or of these (from 1), check and time it.
 
         Nothing of the namespace changes. Raises ValueError where there is nothing to build again.
         """
         from jaxscope.bench.variants.trial import try_fixes
 
-        return try_fixes(self._record, self.origin, findings, time_limit)
+        return try_fixes(self._record, self.origin, findings, time_limit, say)
+
+    def try_bfloat16(self, time_limit: float = 30.0) -> Trials:
+        """Time the program with its inputs, and with its products, in bfloat16.
+
+        The results may differ: each trial has the difference. Nothing of the namespace changes.
+        """
+        from jaxscope.bench.variants.bfloat16 import try_bfloat16
+
+        return try_bfloat16(self._record, self.origin, time_limit)
 
     # Exports.
 

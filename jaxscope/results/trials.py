@@ -22,9 +22,11 @@ class Trials(Result):
 
     noun = "trials"
 
-    def __init__(self, trials: Sequence[VariantTrial], title: str = "") -> None:
+    def __init__(self, trials: Sequence[VariantTrial], title: str = "", what: str = "fix") -> None:
+        """`what` was tried: a fix, an option or a change."""
         self.trials = tuple(trials)
         self._title = title
+        self._what = what
 
     def __iter__(self) -> Iterator[VariantTrial]:
         return iter(self.trials)
@@ -45,10 +47,9 @@ class Trials(Result):
 
     def _first(self) -> list[str]:
         tried = [one for one in self.trials if one.verdict is not TrialVerdict.NOT_TRIED]
-        what = "option" if any(one.options for one in self.trials) else "fix"
-        plural = "options" if what == "option" else "fixes"
+        plural = "fixes" if self._what == "fix" else f"{self._what}s"
         first = [self._title] if self._title else []
-        first.append(f"{count(len(tried), what, plural)} tried")
+        first.append(f"{count(len(tried), self._what, plural)} tried")
         first.append(f"{len(self.better)} better" if self.better else "no gain")
         return first
 

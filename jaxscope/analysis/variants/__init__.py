@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -11,6 +12,9 @@ from jaxscope.model.variants import Aim, Change
 
 __all__ = ["VARIANTS", "change_of"]
 
+_NAME = re.compile(r"`(\w+)`")
+_NARROW = re.compile(r"astype\('(\w+)'\)")
+
 Rule = Callable[[Finding, str], Change | str]
 
 
@@ -19,6 +23,19 @@ def host_transfer(finding: Finding, text: str) -> Change | str:
     if "NumPy" not in finding.message + finding.evidence:
         return "The result is fetched in a loop: only you know when it is needed."
     return Change("the NumPy arguments on the device, once", finding.line, on_device=True)
+
+
+def float64_disabled(finding: Finding, text: str) -> Change | str:
+    """NumPy arguments of 64 bits, converted once to the 32 that JAX computes in."""
+    if "NumPy" not in finding.message:
+        return "The fix is a choice of precision, not of speed."
+    names = _NAME.findall(finding.message.partition(" NumPy ")[0])
+    narrow = _NARROW.search(finding.fix)
+    if not names or narrow is None:
+        return "The finding names no argument."
+    lines = "\n".join([f"{name} = {name}.astype({narrow[1]!r})" for name in names])
+    title = f"{' and '.join(f'`{name}`' for name in names)} as {narrow[1]}, once"
+    return Change(title, finding.line, narrow=True, lines=lines)
 
 
 def unrolled_loop(finding: Finding, text: str) -> Change | str:
@@ -33,7 +50,7 @@ def unrolled_loop(finding: Finding, text: str) -> Change | str:
 
 VARIANTS: Mapping[FindingKind, Rule | str] = {
     FindingKind.TRACE_TIME_SIDE_EFFECT: "The fix changes what the code does, not its speed.",
-    FindingKind.FLOAT64_DISABLED: "The fix is a choice of precision, not of speed.",
+    FindingKind.FLOAT64_DISABLED: float64_disabled,
     FindingKind.KEY_REUSE: "The fix changes the numbers on purpose.",
     FindingKind.NAN_GRADIENT: "The fix changes a wrong gradient, not its speed.",
     FindingKind.EXP_OVERFLOW: "The fix changes a wrong result, not its speed.",

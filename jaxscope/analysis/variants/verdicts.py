@@ -19,6 +19,10 @@ COMPILE = 0.5
 """The compile time must fall by this share: it is measured once."""
 COMPILE_S = 0.1
 """And by these seconds."""
+COMPILATIONS = 1 / 3
+"""The compile time of a cell must fall by this share."""
+RUNS = 100
+"""Compile time that is saved must pay for so many further runs of a cell that get slower."""
 
 
 def agreeing(series: Sequence[Ratio]) -> Ratio:
@@ -80,6 +84,25 @@ def judge(
     if unclear:
         return TrialVerdict.UNCLEAR, ratio.why or "The rounds do not decide."
     return TrialVerdict.SAME, "No gain here."
+
+
+def judge_compilations(
+    before: PlanFigures, after: PlanFigures, ratio: Ratio | None, again_s: float
+) -> tuple[TrialVerdict, str]:
+    """The verdict on a cell that compiles less; `ratio` and `again_s` are of its further runs,
+    without a ratio where the original compiles in each of them."""
+    least, most = after.compilations or 0, before.compilations or 0
+    if least >= most:
+        return TrialVerdict.SAME, f"It still compiles {least} times."
+    taken = before.compile_s or 0.0
+    saved = taken - (after.compile_s or 0.0)
+    if saved < COMPILATIONS * taken:
+        return TrialVerdict.SAME, "It compiles less often, and no faster."
+    if ratio is None or (ratio.high - 1) * again_s * RUNS <= saved:
+        return TrialVerdict.BETTER, ""
+    if ratio.verdict is not RatioVerdict.UNCLEAR and ratio.low > 1:
+        return TrialVerdict.UNCLEAR, "It compiles less, but each further run is slower."
+    return TrialVerdict.UNCLEAR, "It compiles less, but whether further runs are slower is open."
 
 
 def _compiles_faster(before: PlanFigures, after: PlanFigures) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 from jaxscope.capture.inputs.arguments import holds_tracer
+from jaxscope.capture.inputs.traced_or_static import choose
+from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.timing.copies import copied
 from jaxscope.model.variants import PlanFigures
 
@@ -27,6 +29,10 @@ class BuiltProgram:
     plan: PlanFigures
     lowered: Any = None
     """JAX's `Lowered`; None for plain Python."""
+    repeats: int = 0
+    """Compilations of every further run of a cell."""
+    again_s: float = 0.0
+    """Seconds of its second run."""
 
     def same_program(self, other: BuiltProgram) -> bool:
         """Whether both were lowered to the same text."""
@@ -61,3 +67,17 @@ def bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> di
 def is_deleted(tree: Any) -> bool:
     leaves = jax.tree_util.tree_leaves(tree)
     return any(isinstance(leaf, jax.Array) and leaf.is_deleted() for leaf in leaves)
+
+
+def without_statics(
+    captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments without those that the jitted function holds as constants."""
+    infos = getattr(captured.handles.traced, "args_info", None)
+    if infos is None or not isinstance(infos, tuple) or len(infos) != 2:
+        return None
+    if len(infos[0]) == len(args):
+        return None
+    kept = [a for a in args if all(choose(leaf).traced for leaf in jax.tree_util.tree_leaves(a))]
+    known = {k: v for k, v in kwargs.items() if k in infos[1]}
+    return (tuple(kept), known) if len(kept) == len(infos[0]) else None

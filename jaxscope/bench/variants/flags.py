@@ -59,7 +59,7 @@ def sweep(
             change = Change(" and ".join(one.title for one in best), options=both)
             found.append(_tried(builder, original, change, alarm, deadline))
     found.sort(key=lambda one: (one.verdict is not TrialVerdict.BETTER, _time(one)))
-    return Trials(found, record.title)
+    return Trials(found, record.title, "option")
 
 
 def _time(trial: VariantTrial) -> float:

@@ -53,16 +53,22 @@ def refuse_effects(
     namespace: Mapping[str, Any],
     names: Collection[str],
     function: Callable[..., Any] | None = None,
+    *,
+    silenced: bool = False,
 ) -> None:
     """Raise TrialRefused for code whose effects a trial would repeat.
 
     `names` are those that the code reads: the user's functions behind them are searched, too, and
-    `function`.
+    `function`. A `print` is none where it is `silenced`.
     """
     read = frozenset(names)
     for node in ast.walk(tree):
         what = ""
         match node:
+            case ast.Call(func=ast.Name(id="print"), keywords=keywords) if silenced and not any(
+                one.arg in ("file", None) for one in keywords
+            ):
+                continue
             case ast.Call(func=ast.Name(id=name)) if name in _EFFECTS:
                 what = f"`{name}`"
             case ast.Call(func=ast.Attribute() as called) if _has_effects(called, namespace, read):
@@ -78,7 +84,8 @@ def refuse_effects(
     for name, value in [*called, ("the function", function)]:
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
-            _search(inner.__code__, inner.__globals__, name, seen)
+            silent = silenced and inner.__globals__ is namespace
+            _search(inner.__code__, inner.__globals__, name, seen, silent=silent)
 
 
 def _has_effects(
@@ -109,25 +116,28 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _search(code: CodeType, space: Mapping[str, Any], name: str, seen: set[int]) -> None:
+def _search(
+    code: CodeType, space: Mapping[str, Any], name: str, seen: set[int], *, silent: bool
+) -> None:
     if id(code) in seen or not is_user_file(code.co_filename):
         return
     seen.add(id(code))
     found = set(code.co_names) & _EFFECTS
     # A name of the user's own is not the builtin.
-    found = {one for one in found if one not in space}
+    found = {one for one in found if one not in space and not (silent and one == "print")}
     stored = [i for i in dis.get_instructions(code) if i.opname in _GLOBAL]
     if found or stored:
         what = sorted(found)[0] if found else f"global {stored[0].argval}"
         raise _refusal(f"`{what}` in `{name}`", None)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            _search(constant, space, name, seen)
+            _search(constant, space, name, seen, silent=silent)
     for one in code.co_names:
         value = space.get(one)
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
-            _search(inner.__code__, inner.__globals__, one, seen)
+            same = silent and inner.__globals__ is space
+            _search(inner.__code__, inner.__globals__, one, seen, silent=same)
 
 
 def _refusal(what: str, line: int | None) -> TrialRefused:
@@ -143,6 +153,18 @@ def refuse_program_effects(traced: Any) -> None:
         raise TrialRefused(
             f"The program has effects ({', '.join(kinds)}), and a trial would repeat them."
         )
+
+
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def silent_print(*values: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
+    """`print` that does its work and shows nothing."""
+    print(*values, sep=sep, end=end, file=_Nowhere())
 
 
 def missing(namespace: Mapping[str, Any], names: Collection[str]) -> None:

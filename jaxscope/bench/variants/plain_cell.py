@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+import time
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 
-from jaxscope.analysis.python.cell import CellText
-from jaxscope.bench.variants.isolation import TrialRefused
+from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.bench.variants.built_program import BuiltProgram
+from jaxscope.bench.variants.isolation import TrialRefused, silent_print
+from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.trial import execute, restore
+from jaxscope.model.variants import PlanFigures
+
+
+def built_cell(
+    text: CellText,
+    names: Collection[str],
+    namespace: MutableMapping[str, Any],
+    raw: Sequence[RawCompile],
+    *,
+    again: bool,
+) -> BuiltProgram:
+    """A cell as a call of plain Python; `raw` has its compilations as they happen.
+
+    With `again` it runs twice: compilations of the second run come with every run.
+    """
+    run, inputs = repeatable(text, names, namespace)
+    results = run()
+    refuse_deleted(inputs)
+    compile_s = sum(one.trace_s + one.lower_s + one.compile_s for one in raw)
+    plan, repeats, seconds = PlanFigures(None, None, None, compile_s), 0, 0.0
+    if again:
+        first = [one for one in raw if one.compiled]
+        began = time.perf_counter()
+        jax.block_until_ready(_arrays(run()))
+        seconds = time.perf_counter() - began
+        repeats = sum(one.compiled for one in raw) - len(first)
+        plan = replace(plan, compilations=len(first))
+
+    def call() -> Any:
+        return _arrays(run())
+
+    return BuiltProgram("cell", call, (), False, results, plan, None, repeats, seconds)
+
+
+def _arrays(made: Any) -> list[jax.Array]:
+    return [one for one in jax.tree_util.tree_leaves(made) if isinstance(one, jax.Array)]
 
 
 def repeatable(
@@ -18,30 +58,75 @@ def repeatable(
 ) -> tuple[Callable[[], Any], Mapping[str, Any]]:
     """A call that runs the cell once and gives its arrays, and the inputs that it starts from.
 
-    The namespace is the same after each call. Raises TrialRefused for a cell that changes or
-    donates its inputs, because it can run only once.
+    Only the first call defines its functions: a new one would compile again. The namespace is the
+    same after each call. Raises TrialRefused for a cell that changes or donates its inputs, because
+    it can run only once.
     """
     _refuse_changes(text.syntax.tree, names)
-    code = text.code()
+    codes = [text.code(), _without_definitions(text).code()]
+    defined: dict[str, Any] = {}
     inputs = {name: namespace[name] for name in names if name in namespace}
+    # The cell's own, or a function's that it calls: refused where it has a file of its own.
+    inputs.setdefault("print", namespace.get("print", silent_print))
 
     def run() -> dict[str, Any]:
         before = dict(namespace)
-        namespace.update(inputs)
+        namespace.update({**inputs, **defined})
         if "__annotations__" in before:
             namespace["__annotations__"] = dict(before["__annotations__"])
         try:
-            value = execute(code, namespace)
+            value = execute(codes[0], namespace)
             made = {
                 name: one
                 for name, one in namespace.items()
                 if not name.startswith("_") and before.get(name) is not one and not callable(one)
             }
+            if len(codes) > 1:
+                del codes[0]
+                defined.update({name: namespace[name] for name in _defined(text)})
         finally:
             restore(namespace, before)
         return {**made, "": None if text.silenced else value}
 
     return run, inputs
+
+
+def _defined(text: CellText) -> list[str]:
+    """Functions that the cell defines or jits at its top level, and nothing else assigns."""
+    found: list[str] = []
+    for node in text.syntax.tree.body:
+        match node:
+            case ast.FunctionDef(name=name):
+                found.append(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called)) if (
+                ast.unparse(called).rpartition(".")[2] in ("jit", "filter_jit")
+            ):
+                found.append(name)
+            case _:
+                pass
+    stored = [n.id for n in ast.walk(text.syntax.tree) if isinstance(n, ast.Name) and _stores(n)]
+    return [name for name in found if found.count(name) == 1 and stored.count(name) <= 1]
+
+
+def _stores(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _without_definitions(text: CellText) -> CellText:
+    """The cell without the statements that define these functions."""
+    names = _defined(text)
+
+    def defines(node: ast.stmt) -> bool:
+        match node:
+            case ast.FunctionDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+                return name in names
+            case _:
+                return False
+
+    kept = [node for node in text.syntax.tree.body if not defines(node)]
+    if not kept:
+        return text
+    return replace(text, syntax=CellSyntax(ast.Module(kept, type_ignores=[])))
 
 
 def refuse_deleted(inputs: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from jaxscope.bench.variants.built_program import (
     bound,
     is_deleted,
     result_shapes,
+    without_statics,
 )
 from jaxscope.bench.variants.isolation import (
     TrialFailed,
@@ -27,7 +28,8 @@ from jaxscope.bench.variants.isolation import (
     names_in,
     refuse_program_effects,
 )
-from jaxscope.bench.variants.plain_cell import refuse_deleted, repeatable
+from jaxscope.bench.variants.plain_cell import built_cell
+from jaxscope.bench.variants.precision import converted, in_precision
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
@@ -57,6 +59,10 @@ class Builder:
     wanted: str
     """The name of the program."""
     limit_s: float
+    afresh: bool = False
+    """Functions of other cells are created anew, so that a cell compiles what it did at first."""
+    values: tuple[tuple[str, Any], ...] = ()
+    """Values that inputs have instead of their own."""
 
     @property
     def syntax(self) -> ast.AST:
@@ -125,7 +131,15 @@ class Builder:
         if change.donate:
             donate = tuple(dict.fromkeys([*settings.donate, *change.donate]))
             settings = replace(settings, donate=donate)
-        with Listener() as listener, own_work(seen_by=listener):
+        if change.traced:
+            settings = replace(settings, traced=(*settings.traced, *change.traced))
+        namespace.update(self.values)
+        held = self.call and (self.call.args, self.call.kwargs)
+        with (
+            Listener() as listener,
+            own_work(seen_by=listener),
+            in_precision(change, namespace, self.names(), held),
+        ):
             context = RunContext(namespace, listener, PeakCache())
             text = self._text(change)
             source = None if text is None else text.source
@@ -137,7 +151,8 @@ class Builder:
                     call = self._call(namespace, change)
                     return self._one(CallSubject(call, settings, namespace), given, change)
                 if origin.form is Form.PROFILED:
-                    return self._plain(text, namespace)
+                    raw = given.compiles.raw
+                    return built_cell(text, self.names(), namespace, raw, again=self.afresh)
                 if origin.form is Form.BLOCK:
                     return self._one(CellSubject(text, settings, namespace), given, change)
                 return self._of_functions(text, settings, namespace, given, change, original)
@@ -150,11 +165,13 @@ class Builder:
             return nullcontext()
         if self.origin.text is None and self.origin.held is None:
             return redefined(namespace, self.sources, change)
-        if not change.text or (self.origin.text is not None and change.source == 0):
+        of_cell = self.origin.text is not None
+        elsewhere = bool(change.text) and not (of_cell and change.source == 0)
+        if not elsewhere and not self.afresh:
             return nullcontext()
-        others = self.sources if self.origin.text is None else self.sources[1:]
-        moved = change if self.origin.text is None else replace(change, source=change.source - 1)
-        return redefined(namespace, others, moved)
+        others = self.sources[1:] if of_cell else self.sources
+        moved = replace(change, source=change.source - 1) if of_cell else change
+        return redefined(namespace, others, moved if elsewhere else Change(""))
 
     def _of_line(self, change: Change) -> bool:
         """Whether the change is in the expression of a line magic."""
@@ -169,7 +186,7 @@ class Builder:
                 namespace.setdefault("jax", jax)  # the rewrites name it
                 text = change.text
             return evaluate_call(parse_call(text, "jaxtry"), namespace)
-        args, kwargs = copied_arguments((tuple(call.args), dict(call.kwargs)))
+        args, kwargs = converted(copied_arguments((tuple(call.args), dict(call.kwargs))), change)
         name = getattr(call.function, "__name__", "")
         function = call.function
         known = namespace.get(name)
@@ -177,26 +194,16 @@ class Builder:
             function = known
         return FunctionCall(function, args, kwargs)
 
-    def _plain(self, text: CellText, namespace: MutableMapping[str, Any]) -> BuiltProgram:
-        """A profiled cell as a call of plain Python."""
-        run, inputs = repeatable(text, self.names(), namespace)
-        results = run()
-        refuse_deleted(inputs)
-
-        def call() -> Any:
-            made = run()
-            return [one for one in jax.tree_util.tree_leaves(made) if isinstance(one, jax.Array)]
-
-        return BuiltProgram("cell", call, (), False, results, PlanFigures(None, None, None, None))
-
     def _text(self, change: Change) -> CellText | None:
         text = self.origin.text
         if text is None or not change.text or change.source != 0:
             return text
         lines = change.text.split("\n")
-        # The `%%` line stays empty, so that lines count as in the cell.
-        tree = ast.parse("\n".join(["", *lines[1:]]), filename=text.file)
-        return replace(text, text=change.text, body="\n".join(lines[1:]), syntax=CellSyntax(tree))
+        if lines[0].startswith("%%"):  # it stays empty, so that lines count as in the cell
+            lines[0] = ""
+        tree = ast.parse(body := "\n".join(lines), filename=text.file)
+        body = body.removeprefix("\n") if change.text.startswith("%%") else body
+        return replace(text, text=change.text, body=body, syntax=CellSyntax(tree))
 
     def _one(self, subject: Subject, given: Invocation, change: Change) -> BuiltProgram:
         run = Run(subject, given)
@@ -248,7 +255,8 @@ class Builder:
         wrapped, captured = chosen[0]
         refuse_program_effects(captured.handles.traced)
         lowered = captured.handles.lowered
-        if original is not None and result_shapes(original.lowered) != result_shapes(lowered):
+        shapes = None if original is None or change.cast else result_shapes(original.lowered)
+        if shapes is not None and shapes != result_shapes(lowered):
             raise TrialRefused(
                 f"The changed cell calls `{self.wanted}` for results of other shapes, so one call "
                 "cannot be timed against the other."
@@ -291,7 +299,7 @@ class Builder:
         args, kwargs = captured.arguments(args, kwargs)
         if any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree_util.tree_leaves(args)):
             raise TrialRefused("The report is of shapes, without values to run: pass arrays.")
-        static = _without_statics(captured, args, kwargs)
+        static = without_statics(captured, args, kwargs)
         args, kwargs = static if static is not None else (args, kwargs)
 
         def call(*values: Any) -> Any:
@@ -321,22 +329,6 @@ class Builder:
 
     def _within(self, work: Callable[[], Any], what: str) -> Any:
         return run_on_thread(work, self.limit_s, f"The trial: {what}")
-
-
-def _without_statics(
-    captured: Captured, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments without those that the jitted function holds as constants."""
-    from jaxscope.capture.inputs.traced_or_static import choose
-
-    infos = getattr(captured.handles.traced, "args_info", None)
-    if infos is None or not isinstance(infos, tuple) or len(infos) != 2:
-        return None
-    if len(infos[0]) == len(args):
-        return None
-    kept = [a for a in args if all(choose(leaf).traced for leaf in jax.tree_util.tree_leaves(a))]
-    known = {k: v for k, v in kwargs.items() if k in infos[1]}
-    return (tuple(kept), known) if len(kept) == len(infos[0]) else None
 
 
 def _same_place(one: Any, other: Any) -> bool:

@@ -47,6 +47,8 @@ def redefined(
             for node in after.body:
                 if isinstance(node, ast.FunctionDef):
                     _define(node, source, space, namespace, changed=node.name in edited)
+                elif _jits(node, space) or (changed and _added(node, before)):
+                    _execute(node, source, space)
         yield
 
 
@@ -82,7 +84,7 @@ def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str,
     for node in after.body:
         if ast.dump(node) in known:
             continue
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Import) or _added(node, before):
             continue
         if not isinstance(node, ast.FunctionDef):
             raise TrialRefused(f"The line is not in a plain function of `{source.name}`.")
@@ -99,6 +101,10 @@ def _define(
     changed: bool,
 ) -> None:
     known = space.get(node.name)
+    if known is None and changed:  # a function that the change brings
+        if not any(_effectful(node, space)):
+            _execute(node, source, space)
+        return
     inner = getattr(known, "__wrapped__", known)
     if not isinstance(inner, FunctionType):
         if changed:
@@ -117,6 +123,26 @@ def _define(
         namespace[name] = made
 
 
+def _added(node: ast.stmt, before: ast.Module) -> bool:
+    """Whether the change brings the statement `jitted = jax.jit(…)`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+            return not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(before))
+        case _:
+            return False
+
+
+def _jits(node: ast.stmt, space: MutableMapping[str, Any]) -> bool:
+    """Whether the statement is `step = jax.jit(loss)`, which still holds."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called, args=[_, *_])):
+            known = space.get(name)
+            jitted = callable(known) and hasattr(known, "lower")
+            return jitted and not any(_unknown(called, space))
+        case _:
+            return False
+
+
 def _execute(node: ast.stmt, source: Source, space: MutableMapping[str, Any]) -> None:
     module = ast.Module([node], type_ignores=[])
     exec(compile(module, source.file, "exec", dont_inherit=True), cast("dict[str, Any]", space))
@@ -125,13 +151,18 @@ def _execute(node: ast.stmt, source: Source, space: MutableMapping[str, Any]) ->
 def _effectful(node: ast.FunctionDef, space: MutableMapping[str, Any]) -> Iterator[str]:
     """Decorators of packages that are not known."""
     for decorator in node.decorator_list:
-        root: ast.expr = decorator
-        while isinstance(root, ast.Attribute | ast.Call):
-            root = root.func if isinstance(root, ast.Call) else root.value
-        value = space.get(root.id) if isinstance(root, ast.Name) else None
-        name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
-        if name.partition(".")[0] not in _DECORATORS:
-            yield ast.unparse(decorator)
+        yield from _unknown(decorator, space)
+
+
+def _unknown(called: ast.expr, space: MutableMapping[str, Any]) -> Iterator[str]:
+    """The called function, where it is of a package that is not known."""
+    root: ast.expr = called
+    while isinstance(root, ast.Attribute | ast.Call):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    value = space.get(root.id) if isinstance(root, ast.Name) else None
+    name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+    if name.partition(".")[0] not in _DECORATORS:
+        yield ast.unparse(called)
 
 
 def _module_of(value: Any) -> str:

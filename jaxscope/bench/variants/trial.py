@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -10,6 +11,11 @@ from contextlib import contextmanager
 
 from jaxscope.analysis.variants import change_of, verdicts
 from jaxscope.analysis.variants.edits import unified
+from jaxscope.analysis.variants.recompilations import (
+    Recompilation,
+    change_of_recompilation,
+    recompilations,
+)
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants import rounds
@@ -23,16 +29,19 @@ from jaxscope.bench.variants.isolation import (
     refuse_effects,
 )
 from jaxscope.bench.variants.programs import Builder
+from jaxscope.bench.variants.recompiled import tried_cell, tried_traced
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.model import FindingKind, Form, Record, SourceKind
-from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
+from jaxscope.model.variants import Aim, Change, TrialVerdict, VariantTrial
 from jaxscope.results.trials import Trials
 
 NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
-_FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
+FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
+_NO_FINDING = "The report has no findings, so there is no fix to try."
+_NOTHING_AGAIN = "No recompilation of the cell could be avoided, so there is no fix to try."
 _UNREACHED = "The program does not use the function that was changed."
 _SAME_PROGRAM = "Both compile to the same program."
 
@@ -55,20 +64,45 @@ def try_fixes(
 
     Raises TrialError where there is nothing to try.
     """
-    if origin is None or origin.form not in _FORMS:
+    if origin is None or origin.form not in FORMS:
         raise TrialError(NO_ORIGIN)
-    number = len(record.findings)
-    if not number:
-        raise TrialError("The report has no findings, so there is no fix to try.")
+    advised = _advised(record)
+    if not advised:
+        raise TrialError(_NOTHING_AGAIN if record.compiles and not record.programs else _NO_FINDING)
     for one in findings:
-        if not 1 <= one <= number:
-            raise TrialError(f"There is no finding {one}: the report has {number}.")
-    about_code = [i for i in range(1, number + 1) if record.findings[i - 1].kind not in _CAVEATS]
-    changes = [(one, change_of(record.findings[one - 1], record)) for one in findings or about_code]
-    if not changes:
+        if not 1 <= one <= len(advised):
+            raise TrialError(f"There is no finding {one}: the report has {len(advised)}.")
+    chosen = [one for one in advised if one.number in findings or not findings]
+    if not findings:
+        chosen = [one for one in chosen if one.kind not in _CAVEATS]
+    if not chosen:
         raise TrialError("The findings are about figures of the report: there is no fix to try.")
     found = _Trials(record, origin, time_limit, say)
-    return Trials(tuple([found.of(one, change) for one, change in changes]), record.title)
+    return Trials(tuple([found.of(one) for one in chosen]), record.title)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Advice:
+    """The fix of a finding, or of a recompilation: these follow the findings."""
+
+    number: int
+    kind: str
+    line: int | None
+    change: Change | str
+    """The reason where none is tried."""
+    recompilation: Recompilation | None = None
+
+
+def _advised(record: Record) -> list[_Advice]:
+    found = [
+        _Advice(number, one.kind, one.line, change_of(one, record))
+        for number, one in enumerate(record.findings, 1)
+    ]
+    for one in recompilations(record):
+        change = change_of_recompilation(one, record)
+        line = one.site.span.line if one.site is not None else None
+        found.append(_Advice(len(found) + 1, one.kind, line, change, one))
+    return found
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,15 +116,14 @@ class _Trials:
     _known: dict[Change, VariantTrial] = dataclasses.field(default_factory=dict)
     """Trials by change: two findings may advise the same one."""
 
-    def of(self, number: int, change: Change | str) -> VariantTrial:
+    def of(self, advice: _Advice) -> VariantTrial:
         """One trial; it never raises but for an interrupt."""
-        finding = self.record.findings[number - 1]
-        kind = str(finding.kind)
-        if isinstance(change, str):
+        number, kind = advice.number, str(advice.kind)
+        if isinstance(advice.change, str):
             return VariantTrial(
-                kind, TrialVerdict.NOT_TRIED, change, number=number, line=finding.line
+                kind, TrialVerdict.NOT_TRIED, advice.change, number=number, line=advice.line
             )
-        change, found = self._best(change)
+        change, found = self._best(advice.change, advice.recompilation)
         source = self.record.sources[change.source] if self.record.sources else None
         where = f" in {source.name}" if source is not None and change.source else ""
         text = "" if source is None else source.text
@@ -98,11 +131,14 @@ class _Trials:
         if source is not None and source.file == CALL_FILE:
             cell = "\n".join([*_imports(change, self.origin), f"%jaxjit {cell}"])
         shown = unified(text, change.text) if change.text else ""
-        if change.donate:
-            cell = _with_option(text, f"-d {','.join(change.donate)}")
+        if change.lines:
+            shown, cell = "\n".join([f"+{one}" for one in change.lines.split("\n")]), change.lines
+        option = ("-d", change.donate) if change.donate else ("-t", change.traced)
+        if option[1]:
+            cell = _with_option(text, f"{option[0]} {','.join(option[1])}")
             shown = unified(text, cell)
         if found.verdict is TrialVerdict.NOT_TRIED:
-            return dataclasses.replace(found, title=kind, number=number, line=finding.line)
+            return dataclasses.replace(found, title=kind, number=number, line=advice.line)
         return dataclasses.replace(
             found,
             title=found.title + where,
@@ -112,34 +148,47 @@ class _Trials:
             cell=cell.rstrip(),
         )
 
-    def _best(self, change: Change) -> tuple[Change, VariantTrial]:
+    def _best(
+        self, change: Change, recompilation: Recompilation | None
+    ) -> tuple[Change, VariantTrial]:
         """The change, or another form of it that is better or costs less time."""
-        first = self._tried(change)
-        if not change.others or not _costs(first[1]):
-            return first
-        forms = [first, *map(self._tried, change.others)]
-        better = [one for one in forms if one[1].verdict is TrialVerdict.BETTER]
-        return (
-            min(better, key=lambda one: one[1].ratio.estimate if one[1].ratio else 1.0)
-            if (better)
-            else first
-        )
+        forms = [self._tried(change, recompilation)]
+        if change.others and _costs(forms[0][1], change.aim):
+            forms += [self._tried(one, recompilation) for one in change.others]
+        return min(forms, key=lambda one: _rank(one[1]))
 
-    def _tried(self, change: Change) -> tuple[Change, VariantTrial]:
+    def _tried(
+        self, change: Change, recompilation: Recompilation | None
+    ) -> tuple[Change, VariantTrial]:
         source = self.record.sources[change.source] if self.record.sources else None
         change = with_jax(change, self.origin, "" if source is None else source.file)
         self.say(f"trying: {change.title}")
         key = dataclasses.replace(change, line=None)
-        found = self._known.get(key) or tried(self.record, self.origin, change, self.time_limit)
+        found = self._known.get(key) or tried(
+            self.record, self.origin, change, self.time_limit, recompilation
+        )
         self._known[key] = found
         return change, found
 
 
-def _costs(trial: VariantTrial) -> bool:
-    """Whether a change that was tried brings nothing, or makes calls slower."""
-    if trial.verdict in (TrialVerdict.SAME, TrialVerdict.UNCLEAR, TrialVerdict.WORSE):
-        return True
-    return trial.verdict is TrialVerdict.BETTER and trial.ratio is not None and trial.ratio.low > 1
+_RANKS = (TrialVerdict.BETTER, TrialVerdict.SAME, TrialVerdict.UNCLEAR, TrialVerdict.WORSE)
+
+
+def _rank(trial: VariantTrial) -> tuple[int, float]:
+    """The place of a form among the others: a gain first, the larger one before."""
+    if trial.verdict is TrialVerdict.BETTER:
+        return 0, trial.ratio.estimate if trial.ratio else 1.0
+    return 1 + int(trial.verdict not in _RANKS), 0.0
+
+
+def _costs(trial: VariantTrial, aim: Aim) -> bool:
+    """Whether a change that was tried brings nothing, or makes calls slower; or whether its other
+    form may be a fix where it is none."""
+    if trial.verdict is TrialVerdict.BETTER:
+        return trial.ratio is not None and trial.ratio.low > 1
+    if trial.verdict in (TrialVerdict.FAILED, TrialVerdict.RESULTS_DIFFER):
+        return aim is Aim.COMPILATIONS
+    return trial.verdict is not TrialVerdict.NOT_TRIED
 
 
 def with_jax(change: Change, origin: RunOrigin, file: str = "") -> Change:
@@ -164,15 +213,27 @@ def _with_option(text: str, option: str) -> str:
     return "\n".join([f"{magic} {option} {line}".rstrip(), rest])
 
 
-def tried(record: Record, origin: RunOrigin, change: Change, time_limit: float) -> VariantTrial:
+def tried(
+    record: Record,
+    origin: RunOrigin,
+    change: Change,
+    time_limit: float,
+    recompilation: Recompilation | None = None,
+) -> VariantTrial:
     """One change, tried within so many seconds beyond its compilation."""
     name = record.programs[0].name if record.programs else ""
     builder = Builder(origin, record.sources, name, time_limit)
     with Alarm() as alarm, explained(change) as outcome:
-        before, after = built_pair(builder, change, alarm)
-        outcome.append(judged(change, before, after, alarm, time.perf_counter() + time_limit))
+        if recompilation is not None:
+            way = tried_traced if change.traced else tried_cell
+            outcome.append(way(builder, recompilation, change, built_or_explained, alarm))
+        else:
+            before = built_or_explained(builder, Change(""), alarm)
+            after = built_or_explained(builder, change, alarm, before)
+            deadline = time.perf_counter() + time_limit
+            outcome.append(judged(change, before, after, alarm, deadline))
     found = outcome[0]
-    outside = origin.text is None or change.source != 0
+    outside = (origin.text is None or change.source != 0) and not change.products
     if found.why == _SAME_PROGRAM and outside:
         return dataclasses.replace(found, verdict=TrialVerdict.NOT_TRIED, why=_UNREACHED)
     return found
@@ -200,24 +261,27 @@ def _without_figures(change: Change, verdict: TrialVerdict, why: str) -> Variant
     return VariantTrial(change.title, verdict, why, options=change.options)
 
 
-def built_pair(builder: Builder, change: Change, alarm: Alarm) -> tuple[BuiltProgram, BuiltProgram]:
-    """The original and the changed program; the namespace is the same afterwards."""
+def built_or_explained(
+    builder: Builder, change: Change, alarm: Alarm, original: BuiltProgram | None = None
+) -> BuiltProgram:
+    """The original or a changed program; the namespace is the same afterwards.
+
+    Raises TrialRefused where the code itself raises, and TrialFailed where the changed code does.
+    """
     try:
-        original = built(builder, Change(""), alarm)
-    except (TrialRefused, TimedOut, NameError):
-        raise
-    except Exception as error:
-        raise TrialRefused(
-            f"The code itself now raises {describe_error(error)}: run the cell again."
-        ) from error
-    try:
-        return original, built(builder, change, alarm, original)
+        return built(builder, change, alarm, original)
     except (TrialRefused, TimedOut):
         raise
+    except NameError as error:
+        if change == Change(""):
+            raise
+        what = describe_error(error)
+        raise TrialFailed(f"The changed code raised {what}, so it is no fix here.") from error
     except Exception as error:
-        raise TrialFailed(
-            f"The changed code raised {describe_error(error)}, so it is no fix here."
-        ) from error
+        what = describe_error(error)
+        if change == Change(""):
+            raise TrialRefused(f"The code itself now raises {what}: run the cell again.") from error
+        raise TrialFailed(f"The changed code raised {what}, so it is no fix here.") from error
 
 
 def built(
@@ -225,7 +289,9 @@ def built(
 ) -> BuiltProgram:
     """One program, built in an isolated namespace."""
     space, names, call = builder.space, builder.names(), builder.call
-    refuse_effects(builder.syntax, space, names, None if call is None else call.function)
+    function = None if call is None else call.function
+    plain = builder.origin.form is Form.PROFILED
+    refuse_effects(builder.syntax, space, names, function, silenced=plain)
     missing(space, names)
     if call is not None:
         missing({call.name: (call.args, call.kwargs)}, (call.name,))
@@ -245,7 +311,7 @@ def judged(
     """Compare the results of two programs, and time one against the other."""
     check = rounds.compared(before, after)
     old, new = before.plan, after.plan
-    if not check.agrees:
+    if not (check.agrees or (change.rounds_more and math.isfinite(check.error))):
         differ = TrialVerdict.RESULTS_DIFFER
         return VariantTrial(
             change.title,
@@ -256,7 +322,8 @@ def judged(
             before=old,
             after=new,
         )
-    if change.text and before.same_program(after) and not after.donates:
+    edits = change.text or change.products
+    if edits and before.same_program(after) and not after.donates:
         return VariantTrial(
             change.title, TrialVerdict.SAME, _SAME_PROGRAM, before=old, after=new, error=check.error
         )

@@ -9,7 +9,7 @@ import datetime
 import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxscope import background
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from jaxscope.capture.compiles.listener import Listener
     from jaxscope.capture.compiles.raw_compile import RawCompile
     from jaxscope.capture.program.request import Programs
-    from jaxscope.capture.run.context import RunContext
+    from jaxscope.capture.run.context import RunContext, RunOrigin
     from jaxscope.capture.timing.peaks import PeakCache
-    from jaxscope.model import Compile
+    from jaxscope.model import Compile, Record
     from jaxscope.model.compile_log import CompileEvent, Log
     from jaxscope.results.compile_log import CompileLog
 
@@ -72,6 +72,8 @@ class Session:
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
         self._shown_by: collections.deque[ShownBy] = collections.deque(maxlen=REPORTS_KEPT)
         """The cell of each report."""
+        self.watched: CompileLog | None = None
+        """The log of one cell that was shown after the last report."""
 
     def close(self) -> None:
         """Uninstall everything that was installed."""
@@ -80,6 +82,7 @@ class Session:
         self.listening_since = None
         self._programs.clear()
         self.reports.clear()
+        self.watched = None
         self._shown_by.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
@@ -144,6 +147,27 @@ class Session:
 
         losses = self._listener.losses if since and self._listener is not None else 0
         return CompileLog(lambda: self._read_log(since, losses), self._open)
+
+    def log_of(self, number: int, log: CompileLog | None = None) -> CompileLog:
+        """The compilations of the cell `In [number]`, whose fixes can be tried."""
+        if log is None:
+            whole = self.log()
+            log = whole.only([one for one in whole.compiles if one.cell == number])
+        found = log
+        log.of_cell(lambda: self._run_of(number, found.compiles))
+        return log
+
+    def _run_of(self, number: int, compiles: Sequence[Compile]) -> tuple[Record, RunOrigin]:
+        from jaxscope.capture.run.logged_cell import NoCellError, logged_cell
+        from jaxscope.capture.source.cell_names import filename_map
+
+        files = filename_map(self._shell)
+        own = [file for file, one in files.items() if one == number]
+        if not own:
+            raise NoCellError(f"The text of In [{number}] is gone: run the cell again.")
+        # The latest first, so that of two definitions the newer is found.
+        others = sorted(files, key=lambda file: -files[file])
+        return logged_cell(compiles, own[-1], self._shell.user_ns, self.cell_name, others)
 
     def on_compile(self, hook: Callable[[CompileEvent], None]) -> Callable[[], None]:
         """Call `hook` with a CompileEvent after every compilation; returns a function that
@@ -213,6 +237,7 @@ class Session:
     def add(self, report: Report, shown_by: ShownBy) -> None:
         """Keep a report of a cell: with it live the texts of its programs."""
         self.reports.append(report)
+        self.watched = None
         self._shown_by.append(shown_by)
         keep_latest(report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxscope import words
+from jaxscope.model.comparison import RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
 from jaxscope.view.base import insert
 from jaxscope.view.base.document import Chapter, CodeBlock, Document, Part
@@ -13,6 +14,8 @@ from jaxscope.view.base.html import Html, prose, tag
 _LEAST_S = 0.05
 """A difference of compile time below this is noise."""
 _SAME = 0.01
+_SEEN = 1e-3
+"""A difference of the results that is more than rounding in float32."""
 _STYLE = (
     ".jxs-trials .no-gain{opacity:.6}.jxs-trials pre[hidden]{display:none}"
     ".jxs-apply,.jxs-apply>code{color:var(--jp-content-font-color1,inherit);background:none}"
@@ -22,22 +25,44 @@ _STYLE = (
 
 def gain(trial: VariantTrial) -> str:
     """The outcome in one line: factor with interval where clear, peak, results, compile time."""
-    found: list[str] = []
-    if trial.ratio is None:
+    of_cell = _compilations(trial)
+    differ = trial.verdict is TrialVerdict.RESULTS_DIFFER
+    if differ or (trial.ratio is None and not of_cell):
         return trial.why
-    if trial.verdict is TrialVerdict.SAME:
+    found: list[str] = []
+    if of_cell:
+        found += of_cell
+    elif trial.verdict is TrialVerdict.SAME:
         found.append(trial.why.rstrip(".") + f" ({_factor(trial)})")
     elif trial.verdict is not TrialVerdict.UNCLEAR:
         found.append(_factor(trial))
     if trial.before is not None and trial.after is not None:
         found += _plan(trial.before, trial.after)
     if trial.error is not None:
-        same = trial.error == 0
-        found.append("results equal" if same else f"results equal within {trial.error:.1g}")
+        found.append(_results(trial.error))
     text = ", ".join(found)
-    if trial.verdict is not TrialVerdict.UNCLEAR:
+    if trial.verdict is not TrialVerdict.UNCLEAR and not (of_cell and trial.why):
         return text
     return f"{trial.why} {text[:1].upper()}{text[1:]}." if text else trial.why
+
+
+def _results(error: float) -> str:
+    """The largest difference: of rounding, or in percent."""
+    if error >= _SEEN:
+        return f"results differ by up to {words.percent(error)}"
+    return "results equal" if error == 0 else f"results equal within {error:.1g}"
+
+
+def _compilations(trial: VariantTrial) -> list[str]:
+    """The compilations of a whole cell before and after, and the further runs of it."""
+    before, after, ratio = trial.before, trial.after, trial.ratio
+    if before is None or after is None or before.compilations is None:
+        return []
+    found = [f"{before.compilations} → {words.count(after.compilations or 0, 'compilation')}"]
+    clear = ratio is not None and ratio.verdict is not RatioVerdict.UNCLEAR
+    if clear and not ratio.low <= 1 <= ratio.high:
+        found.append(f"each further run {_factor(trial)}")
+    return found
 
 
 def _factor(trial: VariantTrial) -> str:

@@ -1,0 +1,195 @@
+"""`%jaxtry` after `%%jaxwatch`: fixes of recompilations, tried on the whole cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jaxscope.bench.variants import rounds
+from jaxscope.model.comparison import Ratio, RatioVerdict
+from jaxscope.model.variants import PlanFigures, TrialVerdict
+from jaxscope.results.trials import Trials
+from tests.magics.notebook import Notebook, open_notebook
+from tests.magics.trying.trials import only, tried
+
+pytestmark = pytest.mark.jax
+
+SETUP = """
+import functools
+import jax, jax.numpy as jnp, numpy as np
+x = jnp.arange(16.0)
+
+@functools.partial(jax.jit, static_argnames=("k", "flip"))
+def scaled(x, k, flip=False):
+    return -x * k if flip else x * k
+
+def plain(x):
+    return jnp.sin(x) * 2
+
+sine = jax.jit(plain)
+total = jax.jit(lambda w, x: w * jnp.sum(x))
+mean = jax.jit(lambda x: jnp.mean(x) + 1)
+"""
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
+    """A shell whose further runs are not timed: they take as long as before."""
+    monkeypatch.setattr(rounds, "ratio", lambda *_: Ratio(1.0, 0.9, 1.1, RatioVerdict.SAME))
+    with open_notebook() as found:
+        found.must(SETUP)
+        yield found
+
+
+def counts(trial: Any) -> tuple[int | None, int | None]:
+    assert isinstance(trial.before, PlanFigures), trial.why
+    assert isinstance(trial.after, PlanFigures), trial.why
+    return trial.before.compilations, trial.after.compilations
+
+
+def test_a_lambda_in_a_loop_is_created_once(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor k in range(5):\n    y = jax.jit(lambda x: x * k)(x)")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert counts(trial) == (5, 1)
+    assert "+jitted = jax.jit(lambda x, k: x * k)" in trial.diff
+    assert "+    y = jitted(x, k)" in trial.diff
+    shown = notebook.must("%jaxtry").text
+    assert "5 → 1 compilation, −" in shown
+    assert "results equal" in shown
+
+
+def test_apply_inserts_the_cell_of_a_recompilation(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inserted: list[str] = []
+    monkeypatch.setattr(notebook.shell, "set_next_input", lambda s: inserted.append(s))
+    notebook.must("%%jaxwatch\ny = [jax.jit(lambda x: x * k)(x) for k in range(4)]")
+    notebook.must("%jaxtry --apply")
+    assert inserted == [
+        "%%jaxwatch\njitted = jax.jit(lambda x, k: x * k)\ny = [jitted(x, k) for k in range(4)]"
+    ]
+
+
+def test_a_function_in_a_function_of_another_cell(notebook: Notebook) -> None:
+    notebook.must(
+        "def train(x, rate):\n    @jax.jit\n    def update(x):\n        return x - rate * x\n\n"
+        "    return update(x)"
+    )
+    before = notebook.names["train"]
+    notebook.must("%%jaxwatch\nfor i in range(4):\n    y = train(x, 0.1 * i)")
+    trial = only(tried(notebook))
+    assert counts(trial) == (4, 1)
+    assert trial.title.endswith("before the function in In [3]")
+    assert notebook.names["train"] is before
+
+
+def test_a_static_argument_is_traced(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor k in range(4):\n    y = scaled(x, k)")
+    trial = only(tried(notebook))
+    assert counts(trial) == (4, 1)
+    assert "static_argnames=('flip',)" in trial.cell
+    assert notebook.names["scaled"](notebook.names["x"], 3, flip=True)[1] == -3
+
+
+def test_a_static_argument_that_a_branch_depends_on(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor flip in (False, True):\n    y = scaled(x, 2, flip)")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.FAILED
+    assert "TracerBoolConversionError" in trial.why
+    assert "so it is no fix here" in trial.why
+
+
+def test_a_constant_of_a_cell_is_traced(notebook: Notebook) -> None:
+    for n in (3, 4):
+        notebook.must(f"n = {n}")
+        notebook.must("%%jaxjit -n 1\ny = x * n + n")
+    trial = only(tried(notebook))
+    assert trial.title == "`-t n`"
+    assert counts(trial) == (2, 1)
+    assert trial.cell.startswith("%%jaxjit -t n -n 1\n")
+    assert notebook.names["n"] == 4
+
+
+def test_lengths_are_padded_to_a_power_of_two(notebook: Notebook) -> None:
+    sizes = "%%jaxwatch\nfor n in range(33, 39):\n    "
+    notebook.must(f"{sizes}y = sine(np.ones(n, np.float32))")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert counts(trial) == (6, 1)
+    assert "numpy.asarray(y)[:n]" in trial.cell
+    notebook.must(f"{sizes}y = total(2.0, np.ones(n, np.float32))")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.BETTER
+    assert "+    y = in_buckets(lambda x: total(2.0, x), np.ones(n, np.float32))" in trial.diff
+    assert "[:n]" not in trial.cell
+
+
+def test_a_last_batch_that_enters_the_result_is_not_padded(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor n in (32, 32, 20):\n    y = mean(np.ones(n, np.float32))")
+    trial = only(tried(notebook))
+    assert trial.title == "`x` padded to 32"
+    assert trial.verdict is TrialVerdict.RESULTS_DIFFER
+    assert "The padding enters the result: mask it" in trial.why
+
+
+def test_a_cell_without_a_magic_that_prints(notebook: Notebook) -> None:
+    notebook.must(
+        "for k in range(4):\n    y = jax.jit(lambda x: x + k)(x)\n    print('y', y.sum())"
+    )
+    trial = only(tried(notebook, "%jaxtry --of 3"))
+    assert counts(trial) == (4, 1)
+    assert notebook.must("%jaxtry --of 3").printed == ""
+
+
+def test_a_log_and_a_profile_try_the_same(notebook: Notebook) -> None:
+    loop = "for k in range(4):\n    y = jax.jit(lambda x: x * k)(x)"
+    notebook.must(f"%%jaxwatch -o log\n{loop}")
+    assert counts(only(notebook.names["log"].try_fixes())) == (4, 1)
+    notebook.must(f"%%jaxprof\n{loop}")
+    found = [one for one in tried(notebook) if one.before is not None and one.before.compilations]
+    assert counts(only(Trials(found))) == (4, 1)
+
+
+def test_the_last_of_report_and_log_is_tried(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor k in range(4):\n    y = jax.jit(lambda x: x * k)(x)")
+    notebook.must("m = 3 * jnp.eye(64)")
+    notebook.must("%%jaxjit -n 1\ny = jnp.linalg.inv(m) @ m[0]")
+    assert "solve" in tried(notebook, "%jaxtry 1")[0].title
+
+
+@pytest.mark.parametrize(
+    ("cell", "line", "said"),
+    [
+        ("%%jaxwatch\ny = sine(x)", "%jaxtry", "No recompilation of the cell could be avoided"),
+        ("y = sine(x)", "%jaxtry --of 3", "In [3] has no report, and recompiled nothing"),
+        ("y = 1", "%jaxtry --of 99", "In [99] has no report, and recompiled nothing"),
+        (
+            "%%jaxwatch\nfor k in range(4):\n    y = scaled(x, k)\n%pwd",
+            "%jaxtry",
+            "The cell has magics or shell commands",
+        ),
+    ],
+)
+def test_a_cell_of_which_nothing_can_be_tried(
+    notebook: Notebook, cell: str, line: str, said: str
+) -> None:
+    notebook.must(cell)
+    assert said in notebook.run(line).message
+
+
+def test_a_log_of_several_cells_is_a_sentence(notebook: Notebook) -> None:
+    notebook.must("y = sine(x)")
+    notebook.must("%jaxlog -q -o log")
+    with pytest.raises(ValueError, match=r"The log is not of one cell"):
+        notebook.names["log"].try_fixes()
+
+
+def test_a_function_that_cannot_be_created_anew(notebook: Notebook) -> None:
+    notebook.must("held = {'f': jax.jit(lambda x: x + 2)}")
+    notebook.must("%%jaxwatch\nfor n in range(3, 7):\n    y = held['f'](np.ones(n, np.float32))")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert "cannot be created anew here" in trial.why
