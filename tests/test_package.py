@@ -138,6 +138,7 @@ def test_the_extras_name_what_the_code_imports_and_nothing_is_required_beyond_ja
         "torch",
         "docs",
         "all",
+        "demos",
     }
 
 

@@ -9,6 +9,7 @@ import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,8 @@ pytest.importorskip("hatchling", reason="the package is built in the main enviro
 import hatch_build
 
 HOME = "https://github.com/owner/name"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, BUILD = CONFIGURATION["project"], CONFIGURATION["build-system"]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +115,39 @@ def test_the_release_has_one_version() -> None:
     assert f'set version = "{__version__}"' in recipe
 
 
+def rendered() -> dict[str, Any]:
+    """The recipe as conda-build reads it: Jinja, then YAML."""
+    jinja2, yaml = pytest.importorskip("jinja2"), pytest.importorskip("yaml")
+    text = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
+    template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)
+    return yaml.safe_load(template.render(PYTHON="python"))
+
+
 def test_the_recipe_needs_what_the_package_needs() -> None:
-    recipe = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
-    run = recipe.partition("\n  run:\n")[2].partition("\n  run_constrained:")[0]
+    recipe = rendered()
     wanted = {f"python {PROJECT['requires-python']}"}
     wanted |= {re.sub(r"(?=>=)", " ", name) for name in PROJECT["dependencies"]}
-    assert set(re.findall(r"- (.+)", run)) == wanted
+    assert set(recipe["requirements"]["run"]) == wanted
+    # conda-forge builds and tests a package without compiled code on its oldest Python alone.
+    oldest = f"python {PROJECT['requires-python'].removeprefix('>=')}.*"
+    assert oldest in recipe["requirements"]["host"]
+    assert oldest in recipe["test"]["requires"]
+    (builder,) = BUILD["requires"]
+    assert re.sub(r"(?=>=)", " ", builder) in recipe["requirements"]["host"]
+
+
+def test_the_recipe_installs_the_command_and_every_licence() -> None:
+    recipe = rendered()
+    assert recipe["package"]["version"] == __version__
+    assert recipe["build"]["entry_points"] == [
+        f"{name} = {target}" for name, target in PROJECT["scripts"].items()
+    ]
+    assert set(recipe["about"]["license_file"]) >= set(PROJECT["license-files"])
+    assert recipe["about"]["license"] == PROJECT["license"]
+    constrained = {name.replace(" ", "") for name in recipe["requirements"]["run_constrained"]}
+    extras = PROJECT["optional-dependencies"]
+    assert constrained == {name for one in ("widget", "plots", "tables") for name in extras[one]}
+    assert set(recipe["extra"]) == {"recipe-maintainers"}
 
 
 def test_the_release_publishes_only_what_was_tried_and_only_on_a_tag() -> None:

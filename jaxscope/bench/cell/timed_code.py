@@ -17,7 +17,10 @@ from jaxscope.bench.cell.sections import SHARED, CellError, CellSection
 TIMED = "timed"
 """The name of the function that is timed, as tracebacks and JAX's reports show it."""
 
-USUAL = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "torch": "torch"}
+USUAL = {
+    "np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "torch": "torch",
+    "tf": "tensorflow", "cp": "cupy", "mx": "mlx.core",
+}  # fmt: skip
 """Modules by their customary names, imported where the user's namespace lacks these."""
 
 _ONCE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

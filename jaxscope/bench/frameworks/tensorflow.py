@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxscope.bench.cell.timed_code import TIMED
 from jaxscope.bench.frameworks.implementation import (
     Implementation,
     Prepared,
@@ -77,11 +78,22 @@ class TensorFlowFunction(TensorFlow):
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         function = task.transformed(_gradient, _batched)
-        graph = _tensorflow().function(function, **task.options)
+        options = {"autograph": not _is_of_a_cell(task.callable), **task.options}
+        graph = _tensorflow().function(function, **options)
         _, seconds = timed(lambda: graph.get_concrete_function(*args))
         return Prepared(
             graph, Phases(trace_s=seconds), compile_count=graph.experimental_get_tracing_count
         )
+
+
+def _is_of_a_cell(function: Any) -> bool:
+    """Whether it is, or holds, the timed code of a cell.
+
+    AutoGraph converts the lines that a code object names. Timed code has no `def` at its lines, so
+    AutoGraph would find no function there, or convert a different one.
+    """
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return any(getattr(one, "__name__", "") == TIMED for one in (function, *held))
 
 
 def _gradient(function: Callable[..., Any], argnums: int | tuple[int, ...]) -> Callable[..., Any]:

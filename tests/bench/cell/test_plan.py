@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
+import types
 from typing import Any
 
 import jax.numpy as jnp
@@ -108,6 +110,17 @@ def test_frameworks_have_their_usual_names_unless_the_user_gave_them_others():
     assert results(planned("# numpy\nnp.sum(x)", {"x": np.ones(2)}), {}) == [2.0]
     names = {"x": np.ones(2), "np": 5}
     assert results(planned("# numpy\nx * np", names), {})[0].tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize(("name", "module"), [("tf", "tensorflow"), ("cp", "cupy")])
+def test_a_framework_that_is_not_imported_has_its_usual_name(
+    name: str, module: str, monkeypatch: pytest.MonkeyPatch
+):
+    framework = types.ModuleType(module)
+    framework.double = lambda x: 2 * x  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module, framework)
+    plan = planned(f"# numpy\n{name}.double(x)", {"x": np.ones(2)})
+    assert results(plan, {})[0].tolist() == [2.0, 2.0]
 
 
 def test_containers_of_arrays_are_noted_as_constants():

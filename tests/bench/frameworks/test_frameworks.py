@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jaxscope.bench import Entry, Plan
+from jaxscope.bench.cell.timed_code import TIMED
 from jaxscope.bench.frameworks import registry
 from jaxscope.bench.frameworks.autograd import Autograd
 from jaxscope.bench.frameworks.cupy import CuPy
@@ -20,6 +21,7 @@ from jaxscope.bench.frameworks.mlx import Mlx
 from jaxscope.bench.frameworks.numba import Numba
 from jaxscope.bench.frameworks.tensorflow import TensorFlow, TensorFlowFunction
 from jaxscope.bench.measure import compare
+from jaxscope.bench.placement import fixed
 from tests.bench.side_by_side import FEW, FastSignals, measured, normal, row
 
 CLASSES = (Autograd, Numba, TensorFlow, TensorFlowFunction, CuPy, Mlx)
@@ -244,6 +246,25 @@ def test_where_numba_is_installed_it_compiles_a_loop() -> None:
     inputs = {"a": normal(1000)}
     record = measured(("numba", "numba", total), ("numpy", "numpy", np.sum), inputs=inputs)
     assert (row(record, "numba").failure, row(record, "numba").agrees) == ("", True)
+
+
+def test_autograph_converts_functions_and_leaves_the_timed_code_of_cells_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[bool] = []
+
+    def function(call: Any, autograph: bool) -> Any:
+        seen.append(autograph)
+        call.get_concrete_function = lambda *args: None
+        call.experimental_get_tracing_count = lambda: 1
+        return call
+
+    monkeypatch.setitem(sys.modules, "tensorflow", module("tensorflow", function=function))
+    timed: Any = types.FunctionType(total.__code__, globals(), TIMED)
+    cells = (timed, fixed(timed, {"x": np.ones(2), "n": 3}), fixed(timed, {"x": np.ones(2)}, np))
+    for one in (total, lambda a: total(a), *cells):
+        TensorFlowFunction().prepare(Task("tf-function", one), (), "cpu:0")
+    assert seen == [True, True, False, False, False]
 
 
 def test_tensorflow_maps_the_first_axis_only() -> None:
