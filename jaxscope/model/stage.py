@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -46,13 +46,24 @@ class StageKind(StrEnum):
     LLVM = "llvm", "LLVM IR"
     """One module per kernel, as XLA hands it to LLVM."""
     LLVM_OPTIMIZED = "llvm_optimized", "optimized LLVM IR"
+    PTX = "ptx", "PTX"
+    """The kernels of an NVIDIA GPU as LLVM writes them, compiled for a target."""
     ASM = "asm", "machine code"
     """Disassembled from the executable that runs."""
+    SASS = "sass", "SASS"
+    """The machine code of an NVIDIA GPU, as ptxas assembles the PTX."""
+    LLO = "llo", "LLO bundles"
+    """The machine code of a TPU, compiled for a target: one function per instruction."""
 
     @property
     def on_request(self) -> bool:
         """Whether it is fetched only where a user asks for it, never by a save or a display."""
-        return self.costs_compile or self in (StageKind.THUNKS, StageKind.ASM)
+        return self.costs_compile or self in _BELOW_HLO
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The platforms whose programs can have it; empty for all."""
+        return _BELOW_HLO.get(self, ())
 
     @property
     def costs_compile(self) -> bool:
@@ -62,7 +73,19 @@ class StageKind(StrEnum):
             StageKind.REMARKS,
             StageKind.LLVM,
             StageKind.LLVM_OPTIMIZED,
+            StageKind.LLO,
         )
+
+
+_BELOW_HLO: Mapping[StageKind, tuple[str, ...]] = {
+    StageKind.THUNKS: ("cpu", "gpu"),
+    StageKind.LLVM: ("cpu", "gpu"),
+    StageKind.LLVM_OPTIMIZED: ("cpu", "gpu"),
+    StageKind.PTX: ("gpu",),
+    StageKind.ASM: ("cpu",),
+    StageKind.SASS: ("gpu",),
+    StageKind.LLO: ("tpu",),
+}
 
 
 class Phase(StrEnum):

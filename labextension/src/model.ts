@@ -199,14 +199,25 @@ export class ReportModel {
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
-    if (STAGE_KIND_COSTS_COMPILE.includes(kind) && !this.agreed.has(this.compilation(kind)))
+    if (this.compiles(kind) && !this.agreed.has(this.compilation(kind)))
       return this.keep(key, { state: "priced", seconds: this.price() });
     return { state: "requested" };
+  }
+
+  /** Whether a program of this device can have the stage: a CPU has no PTX. */
+  mayHave(kind: StageKind): boolean {
+    const saved = this.programJson?.stages.some((each) => each.kind === kind);
+    return saved || !this.figures || kind in this.figures.omitted;
   }
 
   /** The seconds of XLA for this program, which one more compilation takes again; 0 if unknown. */
   price(): number {
     return this.figures?.compile_s ?? 0;
+  }
+
+  /** Whether the text needs one more compilation. */
+  private compiles(kind: StageKind): boolean {
+    return STAGE_KIND_COSTS_COMPILE.includes(kind) && !this.figures?.omitted[kind]?.free;
   }
 
   /** Agrees to compile this program once more, for this text and those that come with it. */

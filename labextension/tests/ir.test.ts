@@ -411,6 +411,24 @@ test("a text is asked for once, and asked for again when the user wants it", asy
   expect(report.text("hlo").state).toBe("live");
 });
 
+test("of a target's program the LLVM IR is free, and stages of other devices are not offered", async () => {
+  const empty = { lines: null, bytes: null };
+  const omitted = { llvm: { ...empty, free: true }, passes: empty, ptx: empty };
+  const stages = program.stages.filter((each) => each.kind === "jaxpr");
+  const fetchStage = (_: string, __: number, kind: StageJson["kind"]) =>
+    Promise.resolve({ stage: { kind, text: "define", unavailable: null, anchors: [] } });
+  const changes = { programs: [{ ...program, stages }] };
+  const report = model({ omitted }, changes, { name: "lab", fetchStage }, "7");
+  expect(report.text("llvm").state).toBe("requested");
+  expect(report.text("passes").state).toBe("priced");
+  expect(STAGE_KINDS.filter((kind) => report.mayHave(kind))).toEqual([
+    "jaxpr",
+    "passes",
+    "llvm",
+    "ptx",
+  ]);
+});
+
 test("a text that costs a compilation is fetched after agreeing to its price", async () => {
   const answer = (kind: StageJson["kind"]) => ({
     stage: { kind, text: "define", unavailable: null, anchors: [] },

@@ -52,7 +52,7 @@ test("a value of a wrong type becomes the default", () => {
 
 test("an object without what it needs is dropped", () => {
   expect(readAnchor({ line: "3", equations: [1] })).toBeUndefined();
-  expect(readStage({ kind: "ptx", text: "x" })).toBeUndefined();
+  expect(readStage({ kind: "wasm", text: "x" })).toBeUndefined();
   expect(readRecord([])).toBeUndefined();
   expect(readReply({ request: "1" })).toBeUndefined();
 });

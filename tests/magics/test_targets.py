@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -114,3 +115,34 @@ def test_a_tpu_program_does_not_fit_by_the_compilers_own_words(nb: Notebook) -> 
 def test_a_gpu_program_is_compiled(nb: Notebook, target: str) -> None:
     ran = nb.must(f"%%jaxjit --target {target}\njnp.tanh(x).sum()")
     assert f"jit(cell) · {target} · compiled, not run, fits" in ran.text
+
+
+def _leads_back(report: Any, kind: str, line: int) -> None:
+    stage = report.stage(kind)
+    assert stage.unavailable is None, stage.unavailable
+    found = report.stage_lines(kind, line)
+    assert found.lines
+    assert found.exact
+    assert line in report.source_lines(kind, found.lines[-1]).lines
+
+
+@pytest.mark.target
+@pytest.mark.skipif("gpu" not in INSTALLED, reason="the GPU compiler is not installed")
+def test_the_stages_of_a_gpu_lead_to_their_line_and_back(nb: Notebook) -> None:
+    nb.must("%%jaxjit --target gpu:h100 -q -o gpu\ny = jnp.tanh(x)\njnp.sort(y, axis=0)")
+    report = nb.names["gpu"]
+    for kind in ("thunks", "llvm", "llvm_optimized", "ptx", "sass"):
+        _leads_back(report, kind, 3)
+    assert "grid 130, threads 16" in report.stage("thunks").text
+    assert " registers" in report.stage("sass").text
+    assert report.stage("llo").unavailable.reason == "a program for gpu:h100 has none"
+
+
+@pytest.mark.target
+@pytest.mark.skipif("tpu" not in INSTALLED, reason="the TPU compiler is not installed")
+def test_the_bundles_of_a_tpu_lead_to_their_line_and_back(nb: Notebook) -> None:
+    nb.must("%%jaxjit --target tpu:v5e -q -o tpu\ny = jnp.tanh(x)\njnp.sort(y, axis=0)")
+    report = nb.names["tpu"]
+    _leads_back(report, "llo", 3)
+    assert report.stage("llo").text.startswith("; the program · ")
+    assert report.stage("sass").unavailable.reason == "a program for tpu:v5e has none"

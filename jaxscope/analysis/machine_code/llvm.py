@@ -16,12 +16,14 @@ MOST_BYTES = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class LlvmFunction:
-    """Lines of a module, from a heading or the end of a function to the end of the next."""
+class ListedFunction:
+    """A function as text, with what is above it."""
 
     name: str
     """Empty for declarations and metadata."""
     lines: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    """Of its machine code, in words: `32 registers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class LlvmModules:
     whole: bool = True
     """Whether all were kept: more than `MOST_BYTES` are not."""
 
-    def modules(self, *, optimized: bool) -> Iterator[tuple[LlvmFunction, ...]]:
+    def modules(self, *, optimized: bool) -> Iterator[tuple[ListedFunction, ...]]:
         """The functions of each module."""
         for packed in self.after if optimized else self.before:
             yield tuple(_functions(zlib.decompress(packed).decode("utf-8", "replace")))
@@ -55,18 +57,18 @@ def llvm_modules(files: Iterable[str], read: Callable[[str], str]) -> LlvmModule
 
 
 def in_order(
-    modules: Iterable[tuple[LlvmFunction, ...]], kernels: Sequence[str]
-) -> list[tuple[LlvmFunction, ...]]:
+    modules: Iterable[tuple[ListedFunction, ...]], kernels: Sequence[str]
+) -> list[tuple[ListedFunction, ...]]:
     """The modules in the order of the kernels that they define, each of which has one or more."""
     order = {name: i for i, name in enumerate(dict.fromkeys(kernels))}
 
-    def place(module: tuple[LlvmFunction, ...]) -> int:
+    def place(module: tuple[ListedFunction, ...]) -> int:
         return min((order.get(function.name, len(order)) for function in module), default=0)
 
     return sorted(modules, key=place)
 
 
-def _functions(text: str) -> Iterator[LlvmFunction]:
+def _functions(text: str) -> Iterator[ListedFunction]:
     waiting: list[str] = []
     inside = ""
     for line in text.split("\n"):
@@ -76,13 +78,13 @@ def _functions(text: str) -> Iterator[LlvmFunction]:
             # A comment on the attributes of the function is above it.
             comment = [waiting.pop()] if waiting and waiting[-1].startswith("; Func") else []
             if waiting:
-                yield LlvmFunction("", tuple(waiting))
+                yield ListedFunction("", tuple(waiting))
             waiting, inside = comment, match[1] or match[2]
         waiting.append(line)
         if inside and line == "}":
-            yield LlvmFunction(inside, tuple(waiting))
+            yield ListedFunction(inside, tuple(waiting))
             waiting, inside = [], ""
     while waiting and not waiting[-1].strip():
         waiting.pop()
     if waiting:
-        yield LlvmFunction(inside, tuple(waiting))
+        yield ListedFunction(inside, tuple(waiting))

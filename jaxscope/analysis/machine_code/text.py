@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.hlo.module import MOST_LINES
 from jaxscope.analysis.machine_code.assembly import AssembledFunction
-from jaxscope.analysis.machine_code.llvm import LlvmFunction
+from jaxscope.analysis.machine_code.llvm import ListedFunction
+from jaxscope.analysis.machine_code.tpu import PROGRAM, named_instruction
 from jaxscope.model import Anchor, Stage
 from jaxscope.model.compiler.machine_code import Thunk
-from jaxscope.words import count
+from jaxscope.words import count, size
 
 Linked = tuple[str, tuple[Anchor, ...]]
 NO_IR = "there is no IR"
@@ -54,16 +55,18 @@ def thunk_text(thunks: Sequence[Thunk], instructions: Mapping[str, Anchor]) -> L
             anchors.append(None)
         branch[thunk.depth] = thunk.branch
         head = f"{indent}{thunk.kind}".ljust(deepest)
-        name = f"%{thunk.instruction}".ljust(longest)
+        name = (f"%{thunk.instruction}" if thunk.instruction else "").ljust(longest)
         lines.append(f"{head}  {name}  {_work(thunk)}".rstrip())
         anchors.append(instructions.get(thunk.instruction))
     return _text(lines, anchors)
 
 
 def llvm_text(
-    modules: Iterable[tuple[LlvmFunction, ...]],
+    modules: Iterable[tuple[ListedFunction, ...]],
     thunks: Sequence[Thunk],
     kernels: Mapping[str, Anchor],
+    comment: str = ";",
+    others: str = "functions that several kernels call",
 ) -> Linked:
     """The modules one after the other, each under the names of its instructions."""
     users = instructions_of(thunks)
@@ -73,7 +76,7 @@ def llvm_text(
         named = [function.name for function in module if function.name in users]
         one = kernels.get(named[0]) if len(named) == 1 else None
         title = ", ".join(dict.fromkeys(f"%{user}" for name in named for user in users[name]))
-        lines.append(f"; {title or 'functions that several kernels call'}")
+        lines.append(f"{comment} {title or others}")
         anchors.append(one)
         for function in module:
             # A function beside one kernel is part of it.
@@ -84,7 +87,7 @@ def llvm_text(
 
 
 def assembly_text(
-    found: Iterable[AssembledFunction], thunks: Sequence[Thunk], kernels: Mapping[str, Anchor]
+    found: Iterable[ListedFunction], thunks: Sequence[Thunk], kernels: Mapping[str, Anchor]
 ) -> Linked:
     """The functions one after the other, each under its instructions and figures."""
     users = instructions_of(thunks)
@@ -93,9 +96,29 @@ def assembly_text(
     for function in found:
         anchor = kernels.get(function.name)
         own = ", ".join(f"%{one}" for one in users.get(function.name, ()))
-        heading = [f"; {' · '.join(filter(None, (own, *figures(function))))}", f"{function.name}:"]
+        heading = [f"; {' · '.join(filter(None, (own, *function.figures)))}", f"{function.name}:"]
         lines += ([""] if lines else []) + heading + list(function.lines)
         anchors += [None] * (len(anchors) > 0) + [anchor] * (2 + len(function.lines))
+    return _text(lines, anchors)
+
+
+def bundles_text(found: Iterable[ListedFunction], instructions: Mapping[str, Anchor]) -> Linked:
+    """The program of a TPU, then the functions that it calls, each under its figures."""
+    lines: list[str] = []
+    anchors: list[Anchor | None] = []
+    for function in found:
+        program = function.name == PROGRAM
+        own = "the program" if program else function.name
+        if own[0].isalnum() and not program:
+            own = f"%{own}"
+        anchor = None if program else instructions.get(function.name)
+        lines += ([""] if lines else []) + [f"; {' · '.join((own, *function.figures))}"]
+        anchors += [None] * (len(anchors) > 0) + [anchor]
+        lines += function.lines
+        anchors += [
+            instructions.get(named_instruction(line)) if program else anchor
+            for line in function.lines
+        ]
     return _text(lines, anchors)
 
 
@@ -123,11 +146,25 @@ def instructions_of(thunks: Iterable[Thunk]) -> dict[str, tuple[str, ...]]:
 def _work(thunk: Thunk) -> str:
     """The code that does the work of a thunk."""
     parts = [thunk.kernel or thunk.target]
+    if thunk.grid:
+        parts = [f"{thunk.kernel}  {_launch(thunk)}"]
     if thunk.library:
         parts.append(f"runs in the {thunk.library} library, {NO_IR}")
     elif thunk.kind == "custom-call":
         parts.append(f"a function outside the program, {NO_IR}")
     return ": ".join(filter(None, parts))
+
+
+def _launch(thunk: Thunk) -> str:
+    blocks, threads = (_product(one) for one in (thunk.grid, thunk.threads))
+    shared = f", {size(thunk.shared_memory)} of shared memory" if thunk.shared_memory else ""
+    return f"grid {blocks}, threads {threads}{shared}"
+
+
+def _product(numbers: Sequence[int]) -> str:
+    """`16×8` of 16, 8 and 1."""
+    last = max((i for i, number in enumerate(numbers) if number != 1), default=0)
+    return "×".join(map(str, numbers[: last + 1]))
 
 
 def _text(lines: Sequence[str], anchors: Sequence[Anchor | None]) -> Linked:

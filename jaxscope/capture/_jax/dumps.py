@@ -57,7 +57,11 @@ def serialized(compiled: Any) -> bytes:
     and `serialize_executable` of its client on 0.8.1. Raises AttributeError where both are gone,
     and what the device raises for a program that cannot be stored.
     """
-    executable = compiled.runtime_executable()
+    return serialized_executable(compiled.runtime_executable())
+
+
+def serialized_executable(executable: Any) -> bytes:
+    """The same of jaxlib's executable."""
     if hasattr(executable, "serialize"):
         return executable.serialize()
     return executable.client.serialize_executable(executable)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.machine_code.assembly import NO_CAPSTONE, AssembledFunction, assembled
 from jaxscope.analysis.machine_code.executable import Executable, read_executable
-from jaxscope.analysis.machine_code.llvm import LlvmModules, in_order
+from jaxscope.analysis.machine_code.llvm import ListedFunction, LlvmModules, in_order
 from jaxscope.analysis.machine_code.text import (
     assembly_text,
+    figures,
     instruction_anchors,
     instructions_of,
     kernel_anchors,
@@ -58,7 +59,8 @@ class BelowHlo:
         found = self.assembled()
         if isinstance(found, Unavailable):
             return Stage(kind, unavailable=found)
-        text, anchors = assembly_text(found, self.executable.thunks, self.linked)
+        listed = (ListedFunction(f.name, f.lines, tuple(figures(f))) for f in found)
+        text, anchors = assembly_text(listed, self.executable.thunks, self.linked)
         return Stage(kind, text, None, anchors)
 
     def assembled(self) -> tuple[AssembledFunction, ...] | Unavailable:
@@ -76,6 +78,8 @@ class BelowHlo:
         self, spans: Mapping[int, Iterable[int]]
     ) -> tuple[MachineKernel, ...] | Unavailable:
         """Every kernel with its figures; `spans` has the lines of each equation."""
+        if any(thunk.grid for thunk in self.executable.thunks):
+            return Unavailable('figures of a GPU\'s kernels are in `report.stage("sass")`')
         found = self.assembled()
         if isinstance(found, Unavailable):
             return found
@@ -109,6 +113,34 @@ def below_hlo(compiled: Any, module: HloModule, stage: Stage) -> BelowHlo:
 
     `module` and `stage` are its optimized HLO.
     """
-    executable = read_executable(_jax.serialized(compiled))
+    return linked_below(read_executable(_jax.serialized(compiled)), module, stage)
+
+
+def linked_below(executable: Executable, module: HloModule, stage: Stage) -> BelowHlo:
+    """A program below its optimized HLO, which is `module` and `stage`."""
     instructions = instruction_anchors(module, stage)
     return BelowHlo(executable, instructions, kernel_anchors(executable.thunks, instructions))
+
+
+def below_hlo_stage(
+    kind: StageKind,
+    below: BelowHlo | Unavailable,
+    llvm: Callable[[], LlvmModules | Unavailable],
+) -> Stage:
+    """A stage below the HLO of a program of this machine's devices."""
+    if "cpu" not in kind.platforms:
+        example = "tpu:v5e" if kind.platforms == ("tpu",) else "gpu:h100"
+        why = f"it is of a program for a target: run with `--target {example}`"
+        return Stage(kind, unavailable=Unavailable(why))
+    if isinstance(below, Unavailable):
+        return Stage(kind, unavailable=below)
+    if kind is StageKind.THUNKS:
+        return below.thunks()
+    if kind is StageKind.ASM:
+        return below.asm()
+    if not below.executable.objects:
+        return Stage(kind, unavailable=below.no_kernel())
+    found = llvm()
+    if isinstance(found, Unavailable):
+        return Stage(kind, unavailable=found)
+    return below.llvm(found, kind)

@@ -21,8 +21,9 @@ from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.fusions import FusionRemarks, read_remarks
-from jaxscope.capture.program.machine_code import BelowHlo, below_hlo
+from jaxscope.capture.program.machine_code import BelowHlo, below_hlo, below_hlo_stage
 from jaxscope.capture.program.passes import llvm_dump, pass_dump
+from jaxscope.capture.program.target_code import below_target, target_stage
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
 from jaxscope.capture.timing.sampling import quiet_gc
@@ -135,7 +136,8 @@ class Handles:
                     return module
                 stage = self.text(StageKind.OPTIMIZED_HLO)
                 try:
-                    self._below = below_hlo(self.compiled, module, stage)
+                    find = below_hlo if self.foreign is None else below_target
+                    self._below = find(self.compiled, module, stage)
                 except Exception as error:
                     known = type(error) is ValueError
                     why = str(error) if known else f"this device gave none ({error})"
@@ -290,25 +292,25 @@ class Handles:
                     reason = "this device has no optimized HLO text"
                     return Stage(kind, unavailable=Unavailable(reason))
                 return self._hlo(kind, text)
-            case StageKind.THUNKS | StageKind.LLVM | StageKind.LLVM_OPTIMIZED | StageKind.ASM:
+            case (
+                StageKind.THUNKS
+                | StageKind.LLVM
+                | StageKind.LLVM_OPTIMIZED
+                | StageKind.PTX
+                | StageKind.ASM
+                | StageKind.SASS
+                | StageKind.LLO
+            ):
                 return self._below_hlo(kind)
             case _:
                 assert_never(kind)
 
     def _below_hlo(self, kind: StageKind) -> Stage:
-        below = self.below()
-        if isinstance(below, Unavailable):
-            return Stage(kind, unavailable=below)
-        if kind is StageKind.THUNKS:
-            return below.thunks()
-        if kind is StageKind.ASM:
-            return below.asm()
-        if not below.executable.objects:
-            return Stage(kind, unavailable=below.no_kernel())
-        found = self._modules_of_llvm()
-        if isinstance(found, Unavailable):
-            return Stage(kind, unavailable=found)
-        return below.llvm(found, kind)
+        module = self.module() if self.foreign else None
+        if self.foreign and isinstance(module, HloModule):
+            stage = self.text(StageKind.OPTIMIZED_HLO)
+            return target_stage(kind, self.foreign, self.below, module, stage)
+        return below_hlo_stage(kind, self.below(), self._modules_of_llvm)
 
     @quiet_gc()  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:

@@ -54,6 +54,7 @@ def for_target(program: Program, handles: Handles) -> Program:
         memory=kind.memory,
         held=held,
         padding=padding,
+        seconds=found.answer.facts.get("seconds"),
         peak_flops=kind.flops,
         peak_bytes=kind.bytes_per_s,
     )

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxscope import words
+from jaxscope.analysis.passes.snapshots import computes_the_same
 from jaxscope.analysis.targets.buffers import Buffers, read_buffers
 from jaxscope.analysis.targets.names import Target
 from jaxscope.capture import _jax
@@ -55,6 +56,11 @@ class TargetProgram:
     answer: Answer = field(repr=False)
 
     @property
+    def platform(self) -> str:
+        """JAX's name of it: `cpu`, `gpu`, `tpu`."""
+        return "gpu" if self.target.platform == "cuda" else self.target.platform
+
+    @property
     def args_info(self) -> Any:
         return self.lowered.args_info
 
@@ -73,17 +79,14 @@ class TargetProgram:
         found = self.answer.facts.get("text")
         if found is not None:
             return str(found)
-        return self.dumped("after_optimizations.txt")
-
-    def dumped(self, end: str) -> str:
-        """The text of the dump whose file name ends so; empty where there is none."""
-        return next((text for name, text in self.answer.files.items() if name.endswith(end)), "")
+        return self.answer.dumped("after_optimizations.txt")
 
     @cached_property
     def buffers(self) -> Buffers | Unavailable:
         """The plan of the target's memory."""
         try:
-            return read_buffers(self.dumped("buffer-assignment.txt"), self.dumped("live-range.txt"))
+            dumped = self.answer.dumped
+            return read_buffers(dumped("buffer-assignment.txt"), dumped("live-range.txt"))
         except ValueError as error:
             return Unavailable(str(error))
 
@@ -120,9 +123,8 @@ class TargetProgram:
     def devices(self) -> tuple[TargetDevice, ...]:
         """The devices that the program is partitioned for."""
         kind = str(self.answer.facts.get("device_kind", ""))
-        platform = "gpu" if self.target.platform == "cuda" else self.target.platform
         number = _jax.partitions(self.lowered)
-        return tuple([TargetDevice(platform, i, kind) for i in range(number)])
+        return tuple([TargetDevice(self.platform, i, kind) for i in range(number)])
 
     @property
     def input_shardings(self) -> tuple[Any, ...]:
@@ -207,8 +209,7 @@ def compile_for(lowered: Any, target: Target) -> TargetProgram:
     number = _jax.partitions(lowered)
     if number > target.chips and target.platform != "tpu":
         raise TargetError(_too_few(number, target, target.chips))
-    request = {"partitions": number, "propagate": _jax.free_shardings(lowered)}
-    answer = process.ask(target, _jax.module_bytes(lowered), request)
+    answer = _asked(lowered, target)
     made = TargetProgram(target, lowered, answer)
     has = int(answer.facts.get("devices", 0))
     if has and number > has:
@@ -225,6 +226,27 @@ def compile_for(lowered: Any, target: Target) -> TargetProgram:
         )
     what = "this program" if has else "this topology"
     raise TargetError(f"The compiler of {target.name} rejects {what}: {_first_line(text)}")
+
+
+def bundles_of(program: TargetProgram) -> Answer:
+    """The dump of a TPU's machine code, from one more compilation.
+
+    Raises TargetError as `compile_for` does, and where libtpu now made another program.
+    """
+    answer = _asked(program.lowered, program.target, bundles=True)
+    if answer.error is not None:
+        raise TargetError(_first_line(answer.error[1]))
+    if not computes_the_same(str(answer.facts.get("text", "")), program.as_text()):
+        raise TargetError("libtpu compiled another program than before.")
+    return answer
+
+
+def _asked(lowered: Any, target: Target, *, bundles: bool = False) -> Answer:
+    request = {
+        "partitions": _jax.partitions(lowered),
+        "propagate": _jax.free_shardings(lowered),
+    }
+    return process.ask(target, _jax.module_bytes(lowered), request, bundles=bundles)
 
 
 def _too_few(number: int, target: Target, has: int) -> str:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ _QUIET = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
     "TPU_WORKER_HOSTNAMES": "localhost",
+    # libtpu lets one process in, for the sake of the device; a compiler needs none.
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
     "TPU_STDERR_LOG_LEVEL": "3",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
@@ -44,10 +47,20 @@ class Answer:
 
     facts: Mapping[str, Any]
     """See `worker.py`."""
-    files: Mapping[str, str] = field(repr=False)
-    """The texts of the dump, by what follows the module's name: `after_optimizations.txt`."""
+    files: Mapping[str, bytes] = field(repr=False)
+    """The texts of the dump by file, compressed."""
     compiler: str = ""
     """`libtpu 0.0.42.1`."""
+    serialized: bytes = field(default=b"", repr=False)
+    """The executable as JAX serializes it; empty for another platform than the CPU."""
+
+    def read(self, file: str) -> str:
+        """The text of a file."""
+        return zlib.decompress(self.files[file]).decode("utf-8", "replace")
+
+    def dumped(self, end: str) -> str:
+        """The text of the dump whose file name ends so; empty where there is none."""
+        return next((self.read(name) for name in self.files if name.endswith(end)), "")
 
     @property
     def error(self) -> tuple[str, str] | None:
@@ -139,12 +152,18 @@ _LOCK = threading.Lock()
 
 
 def ask(
-    target: Target, program: bytes, request: Mapping[str, Any], *, limit_s: float | None = None
+    target: Target,
+    program: bytes,
+    request: Mapping[str, Any],
+    *,
+    limit_s: float | None = None,
+    bundles: bool = False,
 ) -> Answer:
     """Compile a StableHLO module for a target in its worker.
 
-    Raises TargetError for an environment that is not installed, and for a worker that crashes or
-    does not answer. An error of the compiler is in the answer.
+    `bundles` dumps a TPU's machine code, which libtpu does for a whole process: it has a worker of
+    its own. Raises TargetError for an environment that is not installed, and for a worker that
+    crashes or does not answer. An error of the compiler is in the answer.
     """
     command, given, compiler = _command(target)
     config = gpu_config(target.kind) if target.platform == "cuda" else ""
@@ -152,6 +171,10 @@ def ask(
         with tempfile.TemporaryDirectory(prefix="jaxscope_target_") as made:
             folder = Path(made)
             dump = folder / "dump"
+            if bundles:
+                dump.mkdir()
+                flags = " ".join(_BUNDLES).format(dump)
+                given["LIBTPU_INIT_ARGS"] = flags
             whole: dict[str, Any] = {
                 "platform": target.platform,
                 "topology": _topology(target),
@@ -165,10 +188,13 @@ def ask(
             }
             (folder / "request.json").write_text(json.dumps(whole))
             (folder / "program.mlir").write_bytes(program)
-            with _worker(command, given) as running:
+            with (_worker_once if bundles else _worker)(command, given) as running:
                 running.ask(folder, target, LIMIT_S if limit_s is None else limit_s)
             facts = json.loads((folder / "answer.json").read_text())
-            return Answer(facts, _texts(dump), compiler or _own_compiler())
+            made = folder / "executable"
+            serialized = made.read_bytes() if made.exists() else b""
+            texts = _texts(dump, _BUNDLE_FILES if bundles else _KEPT)
+            return Answer(facts, texts, compiler or _own_compiler(), serialized)
     except OSError as error:
         raise TargetError(
             f"jaxscope could not hand the program to the compiler of {target.name}: "
@@ -208,6 +234,16 @@ def _worker(command: list[str], given: Mapping[str, str]) -> Generator[_Worker]:
         yield found
 
 
+@contextlib.contextmanager
+def _worker_once(command: list[str], given: Mapping[str, str]) -> Generator[_Worker]:
+    """A worker for one request."""
+    made = _Worker(command, given)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
 def _command(target: Target) -> tuple[list[str], dict[str, str], str]:
     """The command line of a target's worker, its environment variables, and its compiler."""
     given = {k: v for k, v in os.environ.items() if k not in _NOT_PASSED} | _QUIET
@@ -240,15 +276,24 @@ def _own_compiler() -> str:
 
 _KEPT = (
     "after_optimizations.txt", "buffer-assignment.txt", "live-range.txt", ".ptx",
-    "thunk_sequence.txt", "thunk_metadata.txt", "ir-no-opt.ll", "ir-with-opt.ll",
+    "thunk_sequence.txt", "thunk_sequence_after_thunk_passes.txt", "thunk_metadata.txt",
+    "ir-no-opt.ll", "ir-with-opt.ll",
 )  # fmt: skip
+# Found in libtpu 0.0.42 by their names; without the expression it writes every pass, 40 times as
+# much.
+_BUNDLES = (
+    "--xla_jf_dump_to={}",
+    "--xla_jf_dump_llo_text=true",
+    "--xla_jf_dump_llo_pass_label_regex=(final_bundles|final_hlo-static)",
+)
+_BUNDLE_FILES = ("final_bundles.txt", "final_hlo-static-per-bundle-utilization.txt")
 
 
-def _texts(folder: Path) -> dict[str, str]:
-    """The dumped texts that are read, of the module that was dumped last."""
-    found: dict[str, str] = {}
+def _texts(folder: Path, ends: tuple[str, ...]) -> dict[str, bytes]:
+    """The dumped texts that are read."""
+    found: dict[str, bytes] = {}
     if folder.is_dir():
         for path in sorted(folder.iterdir()):
-            if path.name.endswith(_KEPT):
-                found[path.name] = path.read_text("utf-8", "replace")
+            if path.name.endswith(ends) and path.is_file():
+                found[path.name] = zlib.compress(path.read_bytes(), 1)
     return found

@@ -7,6 +7,7 @@ there, and the name is printed. It ends with its stdin, and after ten minutes wi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -45,6 +46,7 @@ def main() -> None:
 
 def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from jaxscope.capture._jax import topologies
+    from jaxscope.capture._jax.dumps import serialized_executable
 
     devices = topologies.target_devices(request["platform"], request["topology"], request["config"])
     found: dict[str, Any] = {
@@ -65,6 +67,9 @@ def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         return {**found, "error": [type(error).__name__, str(error)]}
     finally:
         found["seconds"] = time.perf_counter() - began
+    if request["platform"] == "cpu":
+        with contextlib.suppress(Exception):  # it has no machine code then
+            (folder / "executable").write_bytes(serialized_executable(made))
     return {**found, **topologies.figures(made)}
 
 

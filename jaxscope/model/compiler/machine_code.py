@@ -1,4 +1,4 @@
-"""The program as it runs on a CPU: thunks and kernels."""
+"""The program as it runs: thunks and kernels."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ class Thunk:
     """Number of loops, branches and calls around it."""
     branch: str = ""
     """Its part of the loop or the branch around it: `condition`, `body`, `branch 0` …"""
+    grid: tuple[int, ...] = ()
+    """Of a kernel of a GPU: its thread blocks by dimension."""
+    threads: tuple[int, ...] = ()
+    """Of a kernel of a GPU: threads of a block by dimension."""
+    shared_memory: int = 0
+    """Of a kernel of a GPU: bytes of shared memory per block that the launch asks for."""
 
 
 @dataclass(frozen=True, slots=True)

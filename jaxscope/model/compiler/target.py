@@ -80,6 +80,8 @@ class CompiledFor:
     """The largest buffers at the peak, the largest first."""
     padding: tuple[PaddedArray, ...] = ()
     """Arrays with the most padding first."""
+    seconds: float | None = None
+    """Of the compiler, on this machine."""
     peak_flops: float | None = None
     """FLOP/s of one device's matrix units in bfloat16, by the vendor's data sheet."""
     peak_bytes: float | None = None

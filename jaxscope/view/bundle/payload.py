@@ -321,17 +321,24 @@ def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) ->
 
 def _price(record: Record, program: Program) -> Json:
     seconds = sum(record.compiles[i].compile_s or 0.0 for i in program.compiles)
+    if program.target is not None:
+        seconds = program.target.seconds or 0.0
     return {"compile_s": seconds} if seconds else {}
 
 
 def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
     """Texts that are not in the payload, with their lengths where they were fetched."""
     here = {stage.kind: stage for stage in program.stages}
+    platform = program.devices[0].partition(":")[0] if program.devices else ""
     found: Json = {}
     for kind in StageKind:
         stage = here.get(kind)
         if stage is None:
+            if platform and kind.platforms and platform not in kind.platforms:
+                continue
             found[kind] = {"lines": None, "bytes": None}
+            if program.target is not None and kind.value.startswith("llvm"):
+                found[kind]["free"] = True
         elif (number, kind) in dropped:
             lines = figures.line_count(stage.text)
             found[kind] = {"lines": lines, "bytes": len(stage.text.encode("utf-8", "replace"))}

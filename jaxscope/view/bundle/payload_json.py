@@ -86,7 +86,8 @@ class ProgramFiguresJson(TypedDict):
     merged: NotRequired[list[EliminatedJson]]
     """Equations without an instruction of their own whose work may be part of another's."""
     omitted: dict[StageKind, OmittedJson]
-    """Stages whose text is not in the saved output."""
+    """Stages whose text is not in the saved output, without those that no program of this device
+    has."""
     title: NotRequired[str]
     """Of several programs: its own title, no two the same."""
     first: NotRequired[list[str]]
@@ -100,6 +101,8 @@ class OmittedJson(TypedDict):
 
     lines: int | None
     bytes: int | None
+    free: NotRequired[bool]
+    """Whether it needs no compilation, though others of its kind do."""
 
 
 class EliminatedJson(TypedDict):

@@ -88,6 +88,7 @@ def _facts(program: Program, target: CompiledFor) -> Table:
     rows = [
         ("device", target.device_kind, f"{used} of {target.devices} in the topology"),
         ("compiler", target.compiler, "in a process of its own"),
+        ("compiled in", words.seconds(target.seconds), "on this machine"),
         ("needs", words.size(target.needs), "of one device's memory"),
         ("has", words.size(target.memory), "for programs, on one device"),
         ("peak", words.flop_rate(target.peak_flops), sheet),

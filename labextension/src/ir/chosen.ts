@@ -15,7 +15,10 @@ export const LANGUAGES: Readonly<Record<StageKind, Language>> = {
   thunks: "hlo",
   llvm: "llvm",
   llvm_optimized: "llvm",
+  ptx: "kernel",
   asm: "asm",
+  sass: "kernel",
+  llo: "kernel",
 };
 
 /** Width of a viewer in pixels from which source and stages are side by side. */

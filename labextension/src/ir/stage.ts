@@ -54,9 +54,10 @@ export class StagePane {
       move: (line) => model.hover(model.ofStage(kind, line)),
       step: (by) => room.step(by),
     });
-    const names = STAGE_KINDS.map((each) => STAGE_KIND_LABELS[each]);
-    this.chooser = select("Stage", names, (index) => events.choose(STAGE_KINDS[index] ?? kind));
-    this.chooser.value = String(STAGE_KINDS.indexOf(kind));
+    const kinds = STAGE_KINDS.filter((each) => each === kind || model.mayHave(each));
+    const names = kinds.map((each) => STAGE_KIND_LABELS[each]);
+    this.chooser = select("Stage", names, (index) => events.choose(kinds[index] ?? kind));
+    this.chooser.value = String(kinds.indexOf(kind));
     this.frame.head.prepend(this.chooser);
     const [name, title] = FOLLOWING.includes(kind)
       ? ["only", "Show only the parts with a line of the pinned one"]

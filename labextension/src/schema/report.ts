@@ -152,7 +152,10 @@ export const STAGE_KINDS = [
   "thunks",
   "llvm",
   "llvm_optimized",
-  "asm"
+  "ptx",
+  "asm",
+  "sass",
+  "llo"
 ] as const;
 export type StageKind = (typeof STAGE_KINDS)[number];
 export const STAGE_KIND_LABELS: Readonly<Record<StageKind, string>> = {
@@ -165,7 +168,10 @@ export const STAGE_KIND_LABELS: Readonly<Record<StageKind, string>> = {
   "thunks": "thunks",
   "llvm": "LLVM IR",
   "llvm_optimized": "optimized LLVM IR",
-  "asm": "machine code"
+  "ptx": "PTX",
+  "asm": "machine code",
+  "sass": "SASS",
+  "llo": "LLO bundles"
 };
 export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = [
   "passes",
@@ -173,9 +179,12 @@ export const STAGE_KIND_ON_REQUEST: readonly StageKind[] = [
   "thunks",
   "llvm",
   "llvm_optimized",
-  "asm"
+  "ptx",
+  "asm",
+  "sass",
+  "llo"
 ];
-export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "remarks", "llvm", "llvm_optimized"];
+export const STAGE_KIND_COSTS_COMPILE: readonly StageKind[] = ["passes", "remarks", "llvm", "llvm_optimized", "llo"];
 
 export function readStageKind(value: unknown): StageKind | undefined {
   return choice(STAGE_KINDS, value);
@@ -526,15 +535,20 @@ export function readEliminated(value: unknown): EliminatedJson | undefined {
 export interface OmittedJson {
   lines: number | null;
   bytes: number | null;
+  /** Whether it needs no compilation, though others of its kind do. */
+  free?: boolean;
 }
 
 export function readOmitted(value: unknown): OmittedJson | undefined {
   const json = object(value);
   if (!json) return undefined;
-  return {
+  const read: OmittedJson = {
     lines: number(json.lines) ?? null,
     bytes: number(json.bytes) ?? null,
   };
+  const free = boolean(json.free);
+  if (free !== undefined) read.free = free;
+  return read;
 }
 
 /** Figures beside the lines of one program. */
@@ -549,7 +563,9 @@ export interface ProgramFiguresJson {
   eliminated?: EliminatedJson[];
   /** Equations without an instruction of their own whose work may be part of another's. */
   merged?: EliminatedJson[];
-  /** Stages whose text is not in the saved output. */
+  /**
+   * Stages whose text is not in the saved output, without those that no program of this device has.
+   */
   omitted: Partial<Record<StageKind, OmittedJson>>;
   /** Of several programs: its own title, no two the same. */
   title?: string;

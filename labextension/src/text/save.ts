@@ -9,6 +9,7 @@ const ENDINGS: Readonly<Record<Language, string>> = {
   hlo: ".hlo",
   llvm: ".ll",
   asm: ".s",
+  kernel: ".txt",
 };
 
 /** Copies the text; returns whether that worked. */

@@ -1,6 +1,6 @@
 /** Tokens of single lines, so that 100 000 lines cost nothing until they are visible. */
 
-export type Language = "python" | "jaxpr" | "mlir" | "hlo" | "llvm" | "asm";
+export type Language = "python" | "jaxpr" | "mlir" | "hlo" | "llvm" | "asm" | "kernel";
 
 /** k keyword, s string, c comment, m name, y type, n number, o opcode, a attribute; "" plain. */
 export type TokenClass = "k" | "s" | "c" | "m" | "y" | "n" | "o" | "a" | "";
@@ -108,6 +108,19 @@ const ASM: readonly Rule[] = [
   NUMBER,
 ];
 
+/** PTX, SASS and LLO. */
+const KERNEL: readonly Rule[] = [
+  ["c", /^;.*$|\/\/.*$|\/\*.*?\*\//],
+  ["m", /^[^\s:]+(?=:$)/],
+  ["a", /%[\w.$]+|\b(?:U?R\d+|RZ|URZ|U?P[0-7T]|SR_\w+)\b/],
+  [
+    "o",
+    /(?<=(?:^|;;|\{)\s+(?:%\w+ = )?)[a-z][\w.]*|(?<=\*\/\s+(?:@!?U?P\d\s+)?)[A-Z][\w.]*|(?<= = )[a-z][\w.]*/,
+  ],
+  ["y", /(?<!\w)\.[a-z]\w*/],
+  NUMBER,
+];
+
 interface Grammar {
   readonly pattern: RegExp;
   readonly classes: readonly TokenClass[];
@@ -126,6 +139,7 @@ const GRAMMARS: Readonly<Record<Language, Grammar>> = {
   hlo: grammar(HLO),
   llvm: grammar(LLVM),
   asm: grammar(ASM),
+  kernel: grammar(KERNEL),
 };
 
 /** The colored parts of a line, in order; the rest is plain. */

@@ -14,7 +14,7 @@ from jaxscope.analysis.targets.names import read_target
 from jaxscope.capture.targets import process
 from jaxscope.capture.targets.compiled import TargetProgram, compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
-from jaxscope.model import StageKind
+from jaxscope.model import StageKind, Unavailable
 
 pytestmark = pytest.mark.jax
 CPU = read_target("cpu")
@@ -107,3 +107,22 @@ def test_a_program_for_more_devices_than_the_target_has_is_refused() -> None:
     traced = jax.jit(jnp.sin).trace(jax.ShapeDtypeStruct((8,), jnp.float32, sharding=sharding))
     with pytest.raises(TargetError, match="sharded over 2 devices, but cpu has 1"):
         compile_for(lower_for(traced, CPU), CPU)
+
+
+def test_a_target_program_has_the_stages_below_hlo_from_its_own_dump() -> None:
+    x = jnp.ones((64, 64))
+    with jaxscope.options(target="cpu"):
+        report = jaxscope.inspect(lambda x: jnp.exp(jnp.sin(x)) * 2, x)
+    for kind in (StageKind.THUNKS, StageKind.LLVM, StageKind.LLVM_OPTIMIZED, StageKind.ASM):
+        stage = report.stage(kind)
+        assert stage.unavailable is None, (kind, stage.unavailable)
+        assert stage.anchors, kind
+    assert report.stage("ptx").unavailable == Unavailable("a program for cpu has none")
+
+
+def test_of_this_machines_own_programs_the_stages_of_a_target_name_the_option() -> None:
+    report = jaxscope.inspect(jnp.sin, jnp.ones(4))
+    for kind, target in (("ptx", "gpu:h100"), ("sass", "gpu:h100"), ("llo", "tpu:v5e")):
+        missing = report.stage(kind).unavailable
+        assert missing is not None
+        assert missing.reason.endswith(f"run with `--target {target}`")
