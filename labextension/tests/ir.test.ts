@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { TextAbsent } from "../src/host";
+import { expect, test, vi } from "vitest";
+import { type Host, TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
 import { eliminatedLines, sourceDress, stageDress } from "../src/ir/dress";
 import { costliest, instructionFigures, measuresOf, sourceFigures } from "../src/ir/figures";
@@ -295,6 +295,25 @@ test("the status line of an instruction has its shape, work and time", () => {
     "10 µs, 50 % of the time",
   ]);
   expect(words.join(" · ")).toContain("← line");
+});
+
+test("the line card has the fusion remarks of its line once they were compiled, and asks for none", () => {
+  const report = model();
+  const said = (line: number) =>
+    statusWords(report, report.ofSource(line), new StageTexts(report)).filter((part) =>
+      part.startsWith("not fused"),
+    );
+  expect(said(3)).toEqual([
+    "not fused: 131 kB %dot_general.1 → %add_tanh_fusion, since dot has a kernel or library call of its own",
+  ]);
+  expect(said(2)).toEqual([]);
+  const stages = program.stages.filter((each) => each.kind !== "remarks");
+  const fetchStage = vi.fn();
+  const host = { name: "page", fetchStage } as unknown as Host;
+  const without = model({}, { programs: [{ ...program, stages }] }, host, "id");
+  const words = statusWords(without, without.ofSource(3), new StageTexts(without));
+  expect(words.join(" · ")).not.toContain("not fused");
+  expect(fetchStage).not.toHaveBeenCalled();
 });
 
 test("a guess is named as one, with its reason", () => {

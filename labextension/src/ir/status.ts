@@ -23,6 +23,8 @@ export interface Texts {
   fusions(): Fusions | null;
   /** The name of the instruction on a line of the optimized HLO. */
   name(line: number): string;
+  /** The lines of a stage; none while its text is absent. */
+  lines(kind: StageKind): readonly string[];
 }
 
 /** The parts of the status line: place, equations, instructions, cost, certainty. */
@@ -42,7 +44,8 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   const saved = figures.residuals ? [`saves ${sizeOf(figures.residuals)} for backward`] : [];
   if (!soft.size) return [where, ...timeWords(figures), "no equation"];
   if (hot.size === soft.size) {
-    return [where, ...costs, ...equationWords(model, hot, "", line, texts), ...saved];
+    const apart = remarkWords(model, hot, texts);
+    return [where, ...costs, ...equationWords(model, hot, "", line, texts), ...apart, ...saved];
   }
   // Figures are per line, not per expression.
   const [first, ...rest] = [...costs, ...saved];
@@ -117,6 +120,17 @@ function equationWords(
   else if (alone.length) parts.push(count(alone.length, "instruction"));
   const sure = approximateOf(model, "optimized_hlo", found);
   return [`${number} → ${parts.join(", ")}`, ...(sure ? [sure] : [])];
+}
+
+/** `not fused: 262 kB %tanh.1 → %sort.0, since sort has a kernel … (and 2 more)`: the largest value that
+ *  the line computes or reads. Empty until the fusion remarks were compiled. */
+function remarkWords(model: ReportModel, ids: ReadonlySet<number>, texts: Texts): string[] {
+  const [first, ...rest] = lines(model, "remarks", ids) ?? [];
+  if (!first) return [];
+  const text = texts.lines("remarks");
+  const [pair = "", reason = ""] = [text[first - 1], text[first]].map((each) => each?.trim());
+  const more = rest.length ? ` (and ${rest.length} more)` : "";
+  return [`not fused: ${pair.replace(/ {2,}/, " ")}, since ${reason}${more}`];
 }
 
 /** The reason why the first eliminated one of these equations is gone. */
