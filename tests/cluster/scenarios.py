@@ -203,10 +203,14 @@ SCENARIOS = {
         runs=BOTH,
     ),
     "flags that change the collectives": Scenario(
-        "options = {'xla_cpu_enable_fast_math': True} if p else None  # x * 0 is 0\n"
-        "float(jax.jit(lambda x: x.sum() * 0 + x.max(), compiler_options=options)(x))",
+        "options = {'xla_disable_hlo_passes': 'algsimp'} if p else None\n"
+        "f = lambda x: jax.numpy.where(\n"
+        "    jax.numpy.ones(()) > 0, jax.lax.psum(x.sum(), 'd'), jax.lax.psum(x.max(), 'd'))\n"
+        "whole = jax.shard_map(f, mesh=mesh, in_specs=PartitionSpec('d'), "
+        "out_specs=PartitionSpec())\n"
+        "float(jax.jit(whole, compiler_options=options)(x))",
         K.COLLECTIVES,
-        (2, 2),
+        (5, 5),
     ),
 }
 

@@ -38,7 +38,7 @@ _SLICE_S = 2.0
 _TELL_S = 0.3
 """The keys of a failed compilation stay so long, for processes that still wait for its answer."""
 REMOVE_S = 2.0
-"""Those of a finished one, for processes that were told to read them and have not yet."""
+"""Those of a finished one, for processes that have not read the answer yet."""
 _COUNT_BITS = 31
 """The service reads a count as a signed integer of 32 bits, and fails beyond (jaxlib 0.10.2)."""
 

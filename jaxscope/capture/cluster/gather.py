@@ -1,6 +1,6 @@
 """Values of all processes, brought together in the key-value store by the last one to arrive.
 
-Nobody waits: each process stores its value and counts, and the one that completes the count reads
+No process waits: each stores its value and counts, and the one that completes the count reads
 all of them. So the notebook gets one answer from a thousand engines instead of a thousand.
 """
 

@@ -72,10 +72,17 @@ def status_document(states: Sequence[Mapping[str, Any]], silent: Sequence[int]) 
     return Document(
         "cluster",
         ("Cluster", words.count(len(rows), "process", "processes")),
-        tuple(message.replace("\n  ", "; ") for message in messages),
+        tuple(_in_one_line(message) for message in messages),
         (
             Chapter(
                 "status", "", parts=(Part(table=Table(heads, tuple(rows), (3, 4, 5)), brief=True),)
             ),
         ),
     )
+
+
+def _in_one_line(message: str) -> str:
+    """The message with the lines of the processes as a sentence behind it."""
+    sentence, *places = message.split("\n  ")
+    behind = "; ".join(places)
+    return f"{sentence} {behind[:1].upper()}{behind[1:]}" if behind else sentence
