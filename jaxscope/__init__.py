@@ -16,6 +16,7 @@ from jaxscope.version import __version__ as __version__
 if TYPE_CHECKING:
     from jaxscope.api import (
         compare_modes,
+        compare_targets,
         diff,
         expect_compiles,
         inspect,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from jaxscope.results.mode_comparison import ModeComparison
     from jaxscope.results.report import Report
     from jaxscope.results.report_diff import ReportDiff
+    from jaxscope.results.target_table import TargetTable
     from jaxscope.testing.expect import CompilesError
 
 __all__ = [
@@ -40,8 +42,10 @@ __all__ = [
     "ModeComparison",
     "Report",
     "ReportDiff",
+    "TargetTable",
     "compare",
     "compare_modes",
+    "compare_targets",
     "diff",
     "expect_compiles",
     "inspect",
@@ -59,6 +63,7 @@ _HOMES = dict.fromkeys(__all__, "jaxscope.api") | {
     "ModeComparison": "jaxscope.results.mode_comparison",
     "Report": "jaxscope.results.report",
     "ReportDiff": "jaxscope.results.report_diff",
+    "TargetTable": "jaxscope.results.target_table",
     "compare": "jaxscope.bench.compare",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import dataclasses
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.results.mode_comparison import ModeComparison
     from jaxscope.results.report_diff import ReportDiff
+    from jaxscope.results.target_table import TargetTable
     from jaxscope.testing.expect import Expected
 
 _OPTIONS: contextvars.ContextVar[dict[str, Any]] = contextvars.ContextVar("jaxscope_options")
@@ -92,6 +93,8 @@ def options(
     exact: bool | None = None,
     compile_time: bool | None = None,
     target: str | None = None,
+    mesh: str | Mapping[str, int] | None = None,
+    specs: Mapping[str, Any] | None = None,
     isolate_lines: bool | None = None,
     all_events: bool | None = None,
     wait: float | None = None,
@@ -104,7 +107,9 @@ def options(
     approximate. exact: True compiles once more to follow the passes of XLA, and so to settle links
     that are otherwise inferred. compile_time: True clocks the compilation for
     `report.compile_time()`. target: `tpu:v5e:2x2`, `gpu:h100`, `cpu:4`: compile for this device,
-    whether it is there or not, and run nothing.
+    whether it is there or not, and run nothing. mesh: `{"data": 2, "model": 2}`, a mesh over the
+    target's devices; specs: the PartitionSpec of each input on it, by name. An input with a
+    NamedSharding keeps its spec, others are replicated.
 
     For `profile`: isolate_lines also profiles the program with optimization barriers between its
     lines, which costs one more compilation; all_events also profiles a call with so many
@@ -127,6 +132,8 @@ def options(
         "exact": exact,
         "compile_time": compile_time,
         "target": target,
+        "mesh": _mesh(mesh),
+        "specs": tuple(_spec(name, spec) for name, spec in (specs or {}).items()),
     }
     chosen = {**_OPTIONS.get({}), **{k: v for k, v in given.items() if v is not None and v != ()}}
     asked = {"isolate_lines": isolate_lines, "all_events": all_events, "wait_s": wait}
@@ -141,6 +148,58 @@ def options(
         yield
     finally:
         _OPTIONS.reset(token)
+
+
+def _mesh(given: str | Mapping[str, int] | None) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    return ",".join(f"{name}={size}" for name, size in given.items())
+
+
+def _spec(name: str, given: Any) -> str:
+    """`x=data,None`, the form of `--spec`."""
+    if isinstance(given, str):
+        return f"{name}={given}"
+    parts = ("None" if p is None else p if isinstance(p, str) else "+".join(p) for p in given)
+    return f"{name}={','.join(parts)}"
+
+
+def compare_targets(
+    f: Any,
+    /,
+    *args: Any,
+    targets: Sequence[str],
+    meshes: Sequence[str | Mapping[str, int]] = (),
+    **kwargs: Any,
+) -> TargetTable:
+    """Compile `f` for several targets, and over several meshes: fits, peak, FLOPs, collectives.
+
+    Nothing runs. The rows are those of `%%jaxjit --target tpu:v5e,gpu:h100`; `table["tpu:v5e"]` is
+    the report of one. A target that cannot be compiled for is a row with the reason. All other
+    keyword arguments go to `f`; `jaxscope.options` applies.
+
+    Raises what `f` raises while it is traced, and ValueError for a target that does not exist.
+
+    Example:
+        >>> table = jaxscope.compare_targets(step, params, batch, targets=["tpu:v5e", "gpu:h100"])
+        >>> print(table.to_text())
+    """
+    from jaxscope.capture.options.settings import SettingsError
+    from jaxscope.results.target_table import TargetRow, TargetTable
+
+    rows: list[TargetRow] = []
+    for target in targets:
+        for mesh in meshes or (None,):
+            with options(target=target, mesh=mesh):
+                settings = _settings()
+                name = str(settings.compiled_for and settings.compiled_for.name)
+                try:
+                    report, why = inspect(f, *args, **kwargs), ""
+                except SettingsError as error:
+                    report, why = None, str(error)
+                rows.append(TargetRow(name, settings.mesh, report, why))
+    title = next((row.report.programs[0].title for row in rows if row.report), "")
+    return TargetTable(rows, title)
 
 
 @contextlib.contextmanager

@@ -102,6 +102,18 @@ class Differences(Family):
             )
         return runs[0], runs[1]
 
+    def _of_target(self, name: str) -> Report:
+        """The last report of a program for a target."""
+        found: dict[str, Report] = {}
+        for report in self.scope.session.reports:
+            for program in report.programs:
+                if program.target is not None:
+                    found[program.target.target] = report
+        if name not in found:
+            known = f"; there are {', '.join(found)}" if found else ""
+            raise usage_error(f"There is no report for the target {name}{known}. {_NAME_THEM}")
+        return found[name]
+
     def _named(self, name: str) -> Report:
         from jaxscope.results.report import Report
 
@@ -111,6 +123,8 @@ class Differences(Family):
             if found is None:
                 raise usage_error(f"There is no one report of In [{name}]. {_NAME_THEM}")
             return found
+        if ":" in name or name == "cpu":
+            return self._of_target(name)
         if not transforms.is_name(name):
             raise usage_error(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
         if name not in space:

@@ -38,8 +38,7 @@ class Family(Magics):
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
         report = Report(ran.record, ran.texts, ran.origin)
-        shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
-        self.scope.session.add(report, shown_by)
+        self.keep(report, key)
         if name is not None:
             self._shell.user_ns[name] = report
         if ran.failure:
@@ -50,6 +49,11 @@ class Family(Magics):
             if not quiet and not self.scope.quiet and getattr(self._shell, "kernel", None) is None:
                 self._say_next(report)
         return report
+
+    def keep(self, report: Report, key: str) -> None:
+        """Keep a report under the key of its cell."""
+        shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
+        self.scope.session.add(report, shown_by)
 
     def _say_next(self, report: Report) -> None:
         """The offers of a report's buttons, for a terminal."""

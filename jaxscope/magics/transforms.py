@@ -13,6 +13,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.on_engines import run_on_engines
+from jaxscope.magics.on_targets import compare_targets
 from jaxscope.magics.options import compose, transforms
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
@@ -74,15 +75,24 @@ class Transforms(Family):
             extra = () if given.runs is not None else ("-n 1",)
             run_on_engines(self, magic, line, given.rest, cell, given, *extra)
             return None
-        settings = self._settings(given, Composition.compiled(found))
+        every = self._settings(given, Composition.compiled(found))
         if cell is None:
             transforms.check_report_name_in(given.report, rest, "this call")
-            ran = self.run_call(rest, settings, magic)
-        else:
-            ran = self._cell(f"%%{magic} {line}".rstrip(), cell, given, settings)
         key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
-        self.publish(ran, key, given.report, given.view, given.quiet)
-        return None if silent else ran.value
+        head = f"%%{magic} {line}".rstrip()
+
+        def ran(settings: Settings) -> Ran:
+            __tracebackhide__ = True
+            if cell is None:
+                return self.run_call(rest, settings, magic)
+            return self._cell(head, cell, given, settings)
+
+        if len(every) > 1:
+            compare_targets(self, every, ran, key, given, cell)
+            return None
+        made = ran(every[0])
+        self.publish(made, key, given.report, given.view, given.quiet)
+        return None if silent else made.value
 
     def _cell(self, head: str, body: str, given: Namespace, settings: Settings) -> Ran:
         __tracebackhide__ = True
@@ -109,24 +119,31 @@ class Transforms(Family):
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 
-    def _settings(self, given: Namespace, composition: Composition) -> Settings:
+    def _settings(self, given: Namespace, composition: Composition) -> list[Settings]:
+        """The settings of the run; of several targets and meshes, of each."""
         from jaxscope.capture.options.settings import Settings
 
         try:
-            return Settings(
-                given.static,
-                given.traced,
-                given.donate,
-                given.device or (None if given.target else self.scope.device or None),
-                self.scope.runs if given.runs is None and not given.target else given.runs,
-                target=given.target,
-                x64=given.x64,
-                recompile=not given.no_recompile,
-                exact=given.exact,
-                compile_time=given.compile_time,
-                only=given.only,
-                profile=transforms.plan(given),
-                composition=composition,
-            )
+            return [
+                Settings(
+                    given.static,
+                    given.traced,
+                    given.donate,
+                    given.device or (None if target else self.scope.device or None),
+                    self.scope.runs if given.runs is None and not target else given.runs,
+                    target=target,
+                    mesh=mesh,
+                    specs=tuple(given.spec),
+                    x64=given.x64,
+                    recompile=not given.no_recompile,
+                    exact=given.exact,
+                    compile_time=given.compile_time,
+                    only=given.only,
+                    profile=transforms.plan(given),
+                    composition=composition,
+                )
+                for target in given.target or [None]
+                for mesh in given.mesh or [""]
+            ]
         except ValueError as error:
             raise usage_error(str(error)) from None

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import jaxscope
 from jaxscope.capture.targets import environment, process
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -146,3 +148,104 @@ def test_the_bundles_of_a_tpu_lead_to_their_line_and_back(nb: Notebook) -> None:
     _leads_back(report, "llo", 3)
     assert report.stage("llo").text.startswith("; the program · ")
     assert report.stage("sass").unavailable.reason == "a program for tpu:v5e has none"
+
+
+MESH = "--target cpu --mesh data=2,model=2"
+
+
+def test_inputs_are_placed_on_a_mesh_by_their_specs(nb: Notebook) -> None:
+    nb.must("w = jnp.ones((130, 32))\nparams = {'w': w}")
+    nb.must(
+        f"%%jaxjit {MESH} --spec x=data,model --spec params=model -q -o placed\n"
+        "y = jax.lax.with_sharding_constraint(x @ params['w'], jax.P('data'))\nz = y.sum()"
+    )
+    [program] = nb.names["placed"].programs
+    assert [(one.name, one.sharding) for one in program.inputs] == [
+        ("x", "P('data', 'model') on (data=2, model=2)"),
+        ("params['w']", "P('model') on (data=2, model=2)"),
+    ]
+    assert len(program.devices) == 4
+    kinds = [str(one.kind) for one in program.sharding.collectives]
+    assert "all-reduce" in kinds
+    assert all(one.sent for one in program.sharding.collectives)
+
+
+def test_an_input_keeps_the_spec_that_it_has(nb: Notebook) -> None:
+    nb.must(
+        "mesh = jax.sharding.AbstractMesh((8,), ('data',))\n"
+        "named = jax.sharding.NamedSharding(mesh, jax.P('data'))\n"
+        "s = jax.ShapeDtypeStruct((64, 4), jnp.float32, sharding=named)"
+    )
+    nb.must(f"%jaxjit {MESH} -q -o kept jnp.add(s, 1)")
+    assert nb.names["kept"].inputs[0].sharding.startswith("P('data'")
+    said = nb.run("%jaxjit --target cpu --mesh batch=2 jnp.add(s, 1)").message
+    assert "is sharded over `data`, but --mesh has batch. Give its spec: --spec x=batch." in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{MESH} --spec foo=data", "--spec names `foo`, which is not an input"),
+        ("--target cpu --mesh data=3 --spec x=data", "64 elements, which 3 shards of data do not"),
+        (f"{MESH} --spec x=data,None,None", "The spec of `x` has 3 entries for 2 dimensions."),
+        ("--target cpu:2 --mesh data=4 --spec x=data", "over 4 devices, but cpu:2 has 2"),
+        ("--mesh data=2", "--mesh is over the devices of a target: name it, --target."),
+        ("--target cpu --spec x=data", "--spec places inputs on a mesh: name it, --mesh"),
+    ],
+)
+def test_a_mesh_that_does_not_fit_is_one_sentence(nb: Notebook, line: str, said: str) -> None:
+    assert said in nb.run(f"%jaxjit {line} jnp.sin(x)").message
+
+
+def test_several_targets_are_rows_of_one_table(nb: Notebook, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXSCOPE_CACHE", str(tmp_path))
+        ran = nb.must(
+            "%%jaxjit --target cpu:2,tpu:v5e --target cpu:4 --mesh data=2 --spec x=data -o both\n"
+            "h = x @ x.T\ntotal = h.sum()"
+        )
+    table = nb.names["both"]
+    assert table.summary() == (
+        "jit(cell) · mesh data=2 · 2 targets compiled, none run · 1 not compiled"
+    )
+    assert "tpu:v5e" in ran.text
+    assert "`%jaxtargets install tpu`" in ran.text
+    assert "total" not in nb.names
+    assert table["cpu:4"].programs[0].target.target == "cpu:4"
+    with pytest.raises(LookupError, match="There is no report for tpu:v5e"):
+        table[1]
+    with pytest.raises(LookupError, match="there are cpu:2 data=2"):
+        table["gpu:h100"]
+    assert "<table" in str(table.static_html())
+    diff = nb.must("%jaxdiff cpu:2 cpu:4").text
+    assert diff.startswith("jit(cell) · cpu:2 → cpu:4 · not run")
+    assert "sent between devices" in diff
+    assert "no report for the target cpu:9; there are" in nb.run("%jaxdiff cpu:2 cpu:9").message
+
+
+def test_several_meshes_are_rows_too(nb: Notebook) -> None:
+    ran = nb.must("%jaxjit --target cpu --mesh data=2 --mesh data=4 --spec x=data jnp.sort(x)")
+    rows = [line.split()[:2] for line in ran.text.split("\n") if line.strip().startswith("cpu:")]
+    assert rows == [["cpu:2", "data=2"], ["cpu:4", "data=4"]]
+
+
+def test_a_cell_with_definitions_is_not_run_once_per_target(nb: Notebook) -> None:
+    nb.must("runs = 0")
+    cell = "%%jaxjit --target cpu,cpu:2{}\nruns += 1\ndef f(a):\n    return a * 2\nf(x)"
+    assert "compile the whole cell with --block" in nb.run(cell.format("")).message
+    assert nb.names["runs"] == 0
+    assert "2 targets compiled" in nb.must(cell.format(" --block")).text
+    assert nb.names["runs"] == 0
+
+
+def test_the_table_is_a_function_too(nb: Notebook) -> None:
+    table = jaxscope.compare_targets(
+        lambda x: (x @ x.T).sum(),
+        nb.names["x"],
+        targets=["cpu"],
+        meshes=["data=2", {"data": 2, "model": 2}],
+    )
+    assert [row.name for row in table] == ["cpu:2 data=2", "cpu:4 data=2,model=2"]
+    with jaxscope.options(target="cpu", mesh={"data": 2}, specs={"x": ("data", None)}):
+        report = jaxscope.inspect(lambda x: x.sum(), nb.names["x"])
+    assert report.inputs[0].sharding == "P('data', None) on (data=2)"

@@ -80,6 +80,16 @@ def _work(old: Program, new: Program) -> Iterator[Quantity]:
     memory = [p.memory if isinstance(p.memory, Memory) else None for p in (old, new)]
     for name, field in (("peak memory", "peak"), ("temporaries", "temp")):
         yield Quantity(name, QuantityUnit.BYTES, *(_figure(plan, field) for plan in memory))
+    if any(program.sharding and program.sharding.collectives for program in (old, new)):
+        yield Quantity("sent between devices", QuantityUnit.BYTES, _sent(old), _sent(new))
+
+
+def _sent(program: Program) -> float | None:
+    """Bytes that each device sends; None where a collective's are unknown."""
+    if program.sharding is None or program.sharding.unread:
+        return None
+    sent = [one.sent for one in program.sharding.collectives]
+    return None if None in sent else float(sum(filter(None, sent)))
 
 
 def _figure(holder: Cost | Memory | None, field: str) -> float | None:

@@ -146,6 +146,9 @@ def _without(
 
 
 def _environment(before: Record, after: Record) -> Iterator[tuple[str, str, str]]:
+    old_target, new_target = _target(before), _target(after)
+    if old_target != new_target:
+        yield "target", old_target, new_target
     for field in dataclasses.fields(before.environment):
         old, new = getattr(before.environment, field.name), getattr(after.environment, field.name)
         if field.name != "flags":
@@ -156,6 +159,16 @@ def _environment(before: Record, after: Record) -> Iterator[tuple[str, str, str]
         for name in sorted(flags.keys() | others.keys()):
             if flags.get(name) != others.get(name):
                 yield name, flags.get(name, "not set"), others.get(name, "not set")
+
+
+def _target(record: Record) -> str:
+    """The target, and whether the program fits; that of an ordinary run is its device."""
+    for program in record.programs:
+        if program.target is not None:
+            fits = program.target.fits
+            return program.target.target + ("" if fits in (None, True) else ", does not fit")
+        return ", ".join(program.devices[:1])
+    return ""
 
 
 def _setting(value: object) -> str:

@@ -88,6 +88,11 @@ class Target:
     """`2x2`; of GPUs and CPUs, their number."""
 
     @property
+    def kind_name(self) -> str:
+        """Its name without a topology: `tpu:v5e`."""
+        return next(name for name, kind in KINDS.items() if kind is self.kind)
+
+    @property
     def platform(self) -> str:
         """JAX's platform to lower for."""
         return self.kind.platform

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from jaxscope.analysis.targets.names import Target, TargetNameError, read_target
+from jaxscope.analysis.targets.mesh import MeshPlan, read_mesh, target_of
+from jaxscope.analysis.targets.names import Target, TargetNameError
 from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.profile_plan import ProfilePlan
 
@@ -49,6 +50,10 @@ class Settings:
     """The calls to profile; None: no profile."""
     target: str | None = None
     """Compile for this device instead, `tpu:v5e:2x2`, and run nothing."""
+    mesh: str = ""
+    """Axes of a mesh over the target's devices: `data=2,model=2`."""
+    specs: tuple[str, ...] = ()
+    """Shardings of inputs on the mesh: `x=data,None`."""
     composition: Composition = JIT
     """The transforms to apply, outermost first."""
 
@@ -67,14 +72,23 @@ class Settings:
     @property
     def compiled_for(self) -> Target | None:
         """The target; None for JAX's own devices."""
-        return None if self.target is None else read_target(self.target)
+        return None if self.target is None else target_of(self.target, self.mesh_plan)
+
+    @property
+    def mesh_plan(self) -> MeshPlan | None:
+        """The mesh over the target's devices."""
+        return read_mesh(self.mesh, self.specs) if self.mesh else None
 
     def _check_target(self) -> None:
         try:
             target = self.compiled_for
         except TargetNameError as error:
             raise SettingsError(str(error)) from None
+        if self.specs and not self.mesh:
+            raise SettingsError("--spec places inputs on a mesh: name it, --mesh data=2,model=2.")
         if target is None:
+            if self.mesh:
+                raise SettingsError("--mesh is over the devices of a target: name it, --target.")
             return
         runs = {"runs": bool(self.runs), "device": self.device is not None}
         runs |= {"profile": self.profile is not None}

@@ -20,6 +20,8 @@ from jaxscope.capture.program.compile import (
     traced_by_user,
 )
 from jaxscope.capture.program.request import CompileRequest, Programs, TracedProgram
+from jaxscope.capture.program.target_mesh import context as mesh_context
+from jaxscope.capture.program.target_mesh import on_mesh
 from jaxscope.capture.run import record
 from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
 from jaxscope.capture.run.measure import measure
@@ -61,9 +63,12 @@ class Run:
         sources, say = self._given.sources, self._given.context.say
         if wrapped.stage is not None:
             return traced_by_user(wrapped.stage)
-        with self._subject.explained(wrapped.request), self.undoing():
-            with TracerNet() as net:
-                traced = trace_program(wrapped.request, sources, say)
+        request, plan = wrapped.request, self._given.settings.mesh_plan
+        if plan is not None:
+            request = on_mesh(request, plan)
+        with self._subject.explained(request), self.undoing():
+            with TracerNet() as net, mesh_context(plan):
+                traced = trace_program(request, sources, say)
                 made, kept = self._subject.traceable, list[Any]()
                 if made is not None:
                     with suppress(Exception):  # the search is a net below the snapshot's

@@ -55,8 +55,15 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
     add("-t", "--traced", **NAMES, help=text)
     add("-d", "--donate", **NAMES, help="Donate these inputs' buffers to the results.")
     add("--device", metavar="DEV", help="Device: cpu:1, gpu, tpu:0.")
-    text = "Compile for this device and run nothing: tpu:v5e:2x2, gpu:h100, cpu:4."
-    add("--target", metavar="TARGET", help=text)
+    text = (
+        "Compile for these devices and run nothing: tpu:v5e:2x2, gpu:h100, cpu:4. Several give a "
+        "table."
+    )
+    add("--target", **{**NAMES, "metavar": "TARGETS"}, help=text)
+    text = "Shard the inputs over a mesh of the target's devices: data=2,model=2."
+    add("--mesh", **{**NAMES, "metavar": "AXES"}, help=text)
+    text = "The sharding of an input on the mesh: x=data,None."
+    add("--spec", **{**NAMES, "metavar": "NAME=AXES"}, help=text)
     text = (
         "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as fit in half a "
         "second."
@@ -102,6 +109,7 @@ def parse(line: str, using: Parser, default_view: str = "auto") -> argparse.Name
         raise usage_error("--decorate binds functions to run; leave it out with --target.")
     for option in ("static", "traced", "donate", "only"):
         setattr(found, option, names(getattr(found, option)))
+    found.target = [one for text in found.target for one in text.split(",")]
     found.view = found.view or default_view
     found.rest = rest
     return found

@@ -22,7 +22,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     target = program.target
     if target is None:
         return None
-    lead = [_fits(target), *_holder(record, target), *_padding(record, target)]
+    lead = [_fits(target), *holder(record, target), *_padding(record, target)]
     lead += _bound(program, target)
     parts = [Part("", _facts(program, target))]
     if target.held:
@@ -38,7 +38,7 @@ def _fits(target: CompiledFor) -> str:
     return f"{'It fits' if target.fits else 'It does not fit'}. {target.verdict}"
 
 
-def _holder(record: Record, target: CompiledFor) -> Iterator[str]:
+def holder(record: Record, target: CompiledFor) -> Iterator[str]:
     """The line or the input with the most bytes at the peak, where the program does not fit."""
     if target.fits is not False or not target.needs:
         return
@@ -71,15 +71,22 @@ def _padding(record: Record, target: CompiledFor) -> Iterator[str]:
 
 
 def _bound(program: Program, target: CompiledFor) -> Iterator[str]:
-    cost, ridge = program.cost, target.ridge
-    if not isinstance(cost, Cost) or not cost.intensity or ridge is None:
+    cost, ridge, bound = program.cost, target.ridge, predicted(program)
+    if not isinstance(cost, Cost) or not bound:
         return
-    bound = "compute-bound" if cost.intensity >= ridge else "memory-bound"
-    side = "above" if cost.intensity >= ridge else "below"
+    side = "above" if bound == "compute-bound" else "below"
     yield (
         f"Predicted {bound}: {words.intensity(cost.intensity)} is {side} the "
         f"{words.intensity(ridge)} of the data sheet. Nothing was measured."
     )
+
+
+def predicted(program: Program) -> str:
+    """`memory-bound` or `compute-bound`, by the data sheet of the target; empty if unknown."""
+    cost, ridge = program.cost, None if program.target is None else program.target.ridge
+    if not isinstance(cost, Cost) or not cost.intensity or ridge is None:
+        return ""
+    return "compute-bound" if cost.intensity >= ridge else "memory-bound"
 
 
 def _facts(program: Program, target: CompiledFor) -> Table:

@@ -26,6 +26,7 @@ def first_parts(record: DiffRecord) -> tuple[str, ...]:
     program = record.programs[0]
     return (
         _arrow(program.before, program.after),
+        *(f"{old} → {new}" for name, old, new in record.environment if name == "target"),
         *_time(program),
         *_work(program),
         *_structure(program),
