@@ -1,5 +1,6 @@
 """The cost of one run of a program by instruction, loops multiplied out."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
@@ -13,6 +14,8 @@ from jaxscope.analysis.hlo import (
     callers_first,
     calls,
     executed_times,
+    parse_module,
+    too_long,
 )
 
 
@@ -52,6 +55,19 @@ class ProgramCost:
 def program_cost(module: HloModule) -> ProgramCost:
     """Count a whole program by the rules in the package's docstring."""
     return _ProgramCounter(module).count()
+
+
+# The record, the text and the HTML of one run need the same counts.
+@functools.lru_cache(maxsize=4)
+def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
+    """The optimized HLO and its cost; None where the text is missing, too long or unknown."""
+    if not text or too_long(text):
+        return None
+    try:
+        module = parse_module(text)
+        return module, program_cost(module)
+    except Exception:  # XLA may change its text at any time: then only the figures are missing
+        return None
 
 
 _Note = tuple[str, str]
