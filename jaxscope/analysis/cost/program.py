@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
@@ -190,7 +190,10 @@ class _ProgramCounter:
                 return InstructionCost(instruction.name, None, None, None, times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        return None if cost == CostCounts() else _row_of(instruction.name, cost, times, known)
+        if cost == CostCounts():
+            return None
+        figures = cost.flops, cost.bytes_accessed, cost.transcendentals
+        return InstructionCost(instruction.name, *figures, times, known=known)
 
     def _estimate(self, call: Instruction) -> CustomCallCost | None:
         """The estimated cost of a custom call, with a remark; None where it is unknown."""
@@ -209,11 +212,7 @@ class _ProgramCounter:
         for instruction in self._module.inside(fusion):
             if instruction.custom_call_target is not None:
                 self._estimate(instruction)
-            cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
-            if cost != CostCounts():
-                yield _row_of(instruction.name, cost, times, known)
-
-
-def _row_of(name: str, cost: CostCounts, times: float, known: bool) -> InstructionCost:
-    figures = cost.flops, cost.bytes_accessed, cost.transcendentals
-    return InstructionCost(name, *figures, times, known=known)
+            cost = self._counter.of_instruction(instruction)
+            if cost.flops or cost.transcendentals:
+                figures = cost.flops, 0.0, cost.transcendentals
+                yield InstructionCost(instruction.name, *figures, times, known=known)
