@@ -37,6 +37,8 @@ class Family(Magics):
 
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
+        from jaxscope.capture.timing.sampling import quiet_gc
+
         report = Report(ran.record, ran.texts, ran.origin)
         shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
         self.scope.session.add(report, shown_by)
@@ -45,7 +47,8 @@ class Family(Magics):
         if ran.failure:
             display.say(ran.failure)
             return report
-        with display.attempt("show the report"):  # the run is over: its value must not be lost
+        # The run is over: its value must not be lost. Nothing of a display becomes garbage.
+        with display.attempt("show the report"), quiet_gc():
             display.show(report, self._shell, view, quiet or self.scope.quiet)
             if not quiet and not self.scope.quiet and getattr(self._shell, "kernel", None) is None:
                 self._say_next(report)
