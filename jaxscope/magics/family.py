@@ -12,12 +12,12 @@ from jaxscope.magics.cells import prompt
 from jaxscope.magics.options.parser import usage_error
 from jaxscope.magics.progress import Status
 from jaxscope.magics.session.session import ShownBy
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
     from jaxscope.capture.run.context import Ran
     from jaxscope.magics.config import JaxScope
+    from jaxscope.results.report import Report
 
 Completer = Callable[[Any, Any], list[str]]
 
@@ -38,6 +38,7 @@ class Family(Magics):
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
         from jaxscope.capture.timing.sampling import quiet_gc
+        from jaxscope.results.report import Report
 
         report = Report(ran.record, ran.texts, ran.origin)
         shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)

@@ -8,7 +8,6 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from jaxscope.analysis.cluster.runs import ranges, said
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.magics import display
 from jaxscope.magics.options.parser import usage_error
@@ -113,6 +112,8 @@ def say(text: str) -> None:
 
 def print_output(runs: Any) -> None:
     """Print the output of the cell, an equal text once."""
+    from jaxscope.analysis.cluster.runs import ranges, said
+
     for text, processes in said((run.process, run.printed) for run in runs).items():
         head = "" if len(processes) == len(runs) else f"[{ranges(processes)}] "
         sys.stdout.write(f"{head}{text.rstrip()}\n")
@@ -120,5 +121,7 @@ def print_output(runs: Any) -> None:
 
 def failed(errors: dict[int, str]) -> str:
     """The error of a cell that failed on some processes."""
+    from jaxscope.analysis.cluster.runs import ranges, said
+
     texts = [f"{ranges(found)}: {text}" for text, found in said(errors.items()).items()]
     return "\n  ".join(["The cell failed.", *texts])
