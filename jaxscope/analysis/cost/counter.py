@@ -59,7 +59,7 @@ class CostCounter:
             # The operation inside `op-start`, whose shape is (operands, result, context).
             shape = (*instruction.shape.parts[1:2], instruction.shape)[0]
             opcode = instruction.opcode.removesuffix("-start")
-            return self.of_instruction(replace(instruction, opcode=opcode, shape=shape))
+            return self.of_instruction(instruction._replace(opcode=opcode, shape=shape))
         operands = self.operands(instruction)
         if instruction.opcode in _BY_ATTRIBUTES:
             return self._counted(instruction, operands)
