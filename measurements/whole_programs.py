@@ -23,12 +23,12 @@ from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.links.attribution import MOVING
 from jaxscope.analysis.links.dataflow import DISSOLVED
 from jaxscope.analysis.links.line_figures import (
-    candidates,
     defining_lines,
     figures,
     stage_of,
     unattributed,
 )
+from jaxscope.analysis.links.tallies import candidates
 from jaxscope.model import Cost, Memory, Program, StageKind
 from jaxscope.model.profile import BufferTimeline, Profile
 from measurements.programs_frameworks import BUILDERS

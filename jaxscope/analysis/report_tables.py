@@ -7,7 +7,6 @@ from jaxscope.analysis.compiles.groups import line_text, place, storm_of
 from jaxscope.analysis.cost import InstructionCost
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.links.line_figures import (
-    Bracket,
     LineFigures,
     compiled_program,
     defining_lines,
@@ -15,6 +14,7 @@ from jaxscope.analysis.links.line_figures import (
     phase_of,
 )
 from jaxscope.analysis.links.line_links import source_lines
+from jaxscope.analysis.links.tallies import Bracket
 from jaxscope.model import Compile, Program, Record, Timing, Value
 from jaxscope.model.compile_log import Log
 

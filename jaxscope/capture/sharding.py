@@ -11,8 +11,8 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding
 
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import HloModule, parse_module
-from jaxscope.analysis.links.line_figures import counted
 from jaxscope.analysis.sharding.collectives import find_collectives
 from jaxscope.analysis.sharding.matmul_flops import matmul_flops
 from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec

@@ -12,12 +12,12 @@ from jaxscope.magics.cells import prompt
 from jaxscope.magics.options.parser import usage_error
 from jaxscope.magics.progress import Status
 from jaxscope.magics.session.session import ShownBy
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
     from jaxscope.capture.run.context import Ran
     from jaxscope.magics.config import JaxScope
+    from jaxscope.results.report import Report
 
 Completer = Callable[[Any, Any], list[str]]
 
@@ -37,6 +37,9 @@ class Family(Magics):
 
     def publish(self, ran: Ran, key: str, name: str | None, view: str, quiet: bool) -> Report:
         """Keep the report of a run under the key of its cell, bind it to `name`, display it."""
+        from jaxscope.capture.timing.sampling import quiet_gc
+        from jaxscope.results.report import Report
+
         report = Report(ran.record, ran.texts, ran.origin)
         self.keep(report, key)
         if name is not None:
@@ -44,7 +47,8 @@ class Family(Magics):
         if ran.failure:
             display.say(ran.failure)
             return report
-        with display.attempt("show the report"):  # the run is over: its value must not be lost
+        # The run is over: its value must not be lost. Nothing of a display becomes garbage.
+        with display.attempt("show the report"), quiet_gc():
             display.show(report, self._shell, view, quiet or self.scope.quiet)
             if not quiet and not self.scope.quiet and getattr(self._shell, "kernel", None) is None:
                 self._say_next(report)

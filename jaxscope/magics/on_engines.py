@@ -8,13 +8,13 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from jaxscope.analysis.cluster.runs import MergedRuns, ranges, said
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.magics import display
 from jaxscope.magics.options.parser import usage_error
 from jaxscope.view.base.visible import visible
 
 if TYPE_CHECKING:
+    from jaxscope.analysis.cluster.runs import MergedRuns
     from jaxscope.magics.family import Family
     from jaxscope.results.base import Result
 
@@ -113,6 +113,8 @@ def say(text: str) -> None:
 
 def print_output(found: MergedRuns) -> None:
     """Print the output of the cell, an equal text once."""
+    from jaxscope.analysis.cluster.runs import ranges
+
     for text, processes in found.printed.items():
         head = "" if len(processes) == len(found.processes) else f"[{ranges(processes)}] "
         sys.stdout.write(f"{head}{text.rstrip()}\n")
@@ -120,5 +122,7 @@ def print_output(found: MergedRuns) -> None:
 
 def failed(errors: dict[int, str]) -> str:
     """The error of a cell that failed on some processes."""
+    from jaxscope.analysis.cluster.runs import ranges, said
+
     texts = [f"{ranges(found)}: {text}" for text, found in said(errors.items()).items()]
     return "\n  ".join(["The cell failed.", *texts])

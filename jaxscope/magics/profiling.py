@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
-from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
@@ -22,12 +21,13 @@ from jaxscope.magics.options.parser import (
     usage_error,
 )
 from jaxscope.magics.progress import Status
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
+    from jaxscope.capture.options.profile_plan import ProfilePlan
     from jaxscope.capture.profile.xprof import XProfServer
     from jaxscope.capture.run.context import Ran
     from jaxscope.magics.config import JaxScope
+    from jaxscope.results.report import Report
 
 _PARSER = Parser(
     "jaxprof",
@@ -83,6 +83,8 @@ class Profiling(Family):
         if given.engines:
             run_on_engines(self, "jaxprof", line, rest, cell, given)
             return None
+        from jaxscope.capture.options.profile_plan import ProfilePlan
+
         plan = transforms.plan(given, always=True) or ProfilePlan()
         if cell is None:
             transforms.check_report_name_in(given.report, rest, "this call")

@@ -18,7 +18,6 @@ from jaxscope.magics.options import compose, transforms
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
 from jaxscope.magics.progress import Status
-from jaxscope.model import Form
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
@@ -99,6 +98,7 @@ class Transforms(Family):
         from jaxscope.capture.options import error_origin
         from jaxscope.capture.options.settings import SettingsError
         from jaxscope.capture.run import run
+        from jaxscope.model import Form
 
         text = read_cell(self._shell, head, body, self.scope.raw_cell)
         transforms.check_report_name(given.report, text.syntax)

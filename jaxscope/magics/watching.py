@@ -22,7 +22,6 @@ from jaxscope.magics.options.parser import (
     number,
     usage_error,
 )
-from jaxscope.model import Unavailable
 
 if TYPE_CHECKING:
     from jaxscope.magics.config import JaxScope
@@ -221,6 +220,8 @@ class Watching(Family):
             display.show_figure(log, self._shell)
 
     def _show_compile_time(self, log: CompileLog, given: argparse.Namespace) -> None:
+        from jaxscope.model import Unavailable
+
         found = log.compile_time()
         if isinstance(found, Unavailable):
             display.say(f"There is no compile time by line: {found.reason}.")

@@ -23,6 +23,6 @@ multiply-add is two; and sin, exp, tanh and the like are transcendentals instead
 """
 
 from jaxscope.analysis.cost.arithmetic import CostCounts
-from jaxscope.analysis.cost.program import InstructionCost, ProgramCost, program_cost
+from jaxscope.analysis.cost.program import InstructionCost, ProgramCost, counted, program_cost
 
-__all__ = ["CostCounts", "InstructionCost", "ProgramCost", "program_cost"]
+__all__ = ["CostCounts", "InstructionCost", "ProgramCost", "counted", "program_cost"]

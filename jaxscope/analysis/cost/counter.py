@@ -18,6 +18,9 @@ _APPLYING = frozenset({
     "map", "reduce", "reduce-window", "scatter", "select-and-scatter",
 })  # fmt: skip
 
+# The cost of these depends on more than their opcode and the shapes of result and operands.
+_BY_ATTRIBUTES = _APPLYING | {"dot", "ragged-dot", "convolution", "fft", "transpose"}
+
 # Native operations that end in -start; any other such name is an asynchronous wrapper.
 _NATIVE_STARTS = frozenset({
     "all-gather-start", "all-reduce-start", "collective-permute-start", "copy-start",
@@ -31,6 +34,7 @@ class CostCounter:
         self._module = module
         self._traffic = FusionTraffic(module)
         self._computations: dict[str, CostCounts] = {}
+        self._by_shapes: dict[tuple[str, ...], CostCounts] = {}
 
     def of_computation(self, computation: Computation) -> CostCounts:
         """The sum over its instructions, each run once."""
@@ -55,18 +59,25 @@ class CostCounter:
             # The operation inside `op-start`, whose shape is (operands, result, context).
             shape = (*instruction.shape.parts[1:2], instruction.shape)[0]
             opcode = instruction.opcode.removesuffix("-start")
-            return self.of_instruction(replace(instruction, opcode=opcode, shape=shape))
+            return self.of_instruction(instruction._replace(opcode=opcode, shape=shape))
         operands = self.operands(instruction)
-        moved = self._moved(instruction, operands)
-        if instruction.opcode in _APPLYING:
-            work = self._applied(instruction, operands)
-        else:
-            work = self._work(instruction, operands)
-        return replace(work, bytes_accessed=moved)
+        if instruction.opcode in _BY_ATTRIBUTES:
+            return self._counted(instruction, operands)
+        # A program repeats few shapes many times.
+        key = (instruction.opcode, instruction.shape.text, *[shape.text for shape in operands])
+        known = self._by_shapes.get(key)
+        if known is None:
+            known = self._by_shapes[key] = self._counted(instruction, operands)
+        return known
 
     def operands(self, instruction: Instruction) -> list[Shape]:
         """The shapes of its operands."""
         return [source.shape for source in self._module.operands(instruction)]
+
+    def _counted(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
+        applied = self._applied if instruction.opcode in _APPLYING else self._work
+        work = applied(instruction, operands)
+        return replace(work, bytes_accessed=self._moved(instruction, operands))
 
     def _moved(self, instruction: Instruction, operands: list[Shape]) -> float:
         return instruction_bytes(instruction, operands)

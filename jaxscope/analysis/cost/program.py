@@ -1,7 +1,8 @@
 """The cost of one run of a program by instruction, loops multiplied out."""
 
+import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
@@ -13,6 +14,8 @@ from jaxscope.analysis.hlo import (
     callers_first,
     calls,
     executed_times,
+    parse_module,
+    too_long,
 )
 
 
@@ -52,6 +55,19 @@ class ProgramCost:
 def program_cost(module: HloModule) -> ProgramCost:
     """Count a whole program by the rules in the package's docstring."""
     return _ProgramCounter(module).count()
+
+
+# The record, the text and the HTML of one run need the same counts.
+@functools.lru_cache(maxsize=4)
+def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
+    """The optimized HLO and its cost; None where the text is missing, too long or unknown."""
+    if not text or too_long(text):
+        return None
+    try:
+        module = parse_module(text)
+        return module, program_cost(module)
+    except Exception:  # XLA may change its text at any time: then only the figures are missing
+        return None
 
 
 _Note = tuple[str, str]
@@ -174,7 +190,10 @@ class _ProgramCounter:
                 return InstructionCost(instruction.name, None, None, None, times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        return None if cost == CostCounts() else _row_of(instruction.name, cost, times, known)
+        if cost == CostCounts():
+            return None
+        figures = cost.flops, cost.bytes_accessed, cost.transcendentals
+        return InstructionCost(instruction.name, *figures, times, known=known)
 
     def _estimate(self, call: Instruction) -> CustomCallCost | None:
         """The estimated cost of a custom call, with a remark; None where it is unknown."""
@@ -193,11 +212,7 @@ class _ProgramCounter:
         for instruction in self._module.inside(fusion):
             if instruction.custom_call_target is not None:
                 self._estimate(instruction)
-            cost = replace(self._counter.of_instruction(instruction), bytes_accessed=0.0)
-            if cost != CostCounts():
-                yield _row_of(instruction.name, cost, times, known)
-
-
-def _row_of(name: str, cost: CostCounts, times: float, known: bool) -> InstructionCost:
-    figures = cost.flops, cost.bytes_accessed, cost.transcendentals
-    return InstructionCost(name, *figures, times, known=known)
+            cost = self._counter.of_instruction(instruction)
+            if cost.flops or cost.transcendentals:
+                figures = cost.flops, 0.0, cost.transcendentals
+                yield InstructionCost(instruction.name, *figures, times, known=known)

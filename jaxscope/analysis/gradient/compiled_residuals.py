@@ -9,9 +9,10 @@ backward pass take as operands.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import Computation, Instruction, users
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
-from jaxscope.analysis.links.line_figures import counted, stage_of
+from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.model import Equation, Phase, Program, Stage, StageKind
 
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "after-all", "partition-id", "replica-id"})

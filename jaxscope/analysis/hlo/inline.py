@@ -45,7 +45,7 @@ class _Inlined:
         name = site + computation.name
         found: list[Instruction] = []
         root = self._expand(computation, name, site, stack, {}, found)
-        instructions = tuple(dataclasses.replace(i, is_root=i.name == root) for i in found)
+        instructions = tuple(i._replace(is_root=i.name == root) for i in found)
         self.computations.append(
             dataclasses.replace(computation, name=name, instructions=instructions)
         )
@@ -82,8 +82,7 @@ class _Inlined:
             self._size += 1
             if self._size > MOST:
                 raise TooLargeError
-            made = dataclasses.replace(
-                instruction,
+            made = instruction._replace(
                 name=site + instruction.name,
                 operands=operands,
                 called=copies,

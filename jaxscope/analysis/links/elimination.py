@@ -9,9 +9,10 @@ import functools
 from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.diff.ir_functions import IrLine, ir_functions
 from jaxscope.analysis.hlo import real_instructions
-from jaxscope.analysis.links.line_figures import counted, stage_of
+from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.model import Equation, Program, Stage, StageKind
 
 ABSENT = "no instruction of its own in the compiled program"

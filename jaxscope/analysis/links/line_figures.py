@@ -3,17 +3,23 @@
 In a program that differentiates, the figures of a line are split by phase: forward and backward.
 """
 
-import functools
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
 
-from jaxscope.analysis.cost import ProgramCost, program_cost
-from jaxscope.analysis.hlo import HloModule, Instruction, parse_module, real_instructions, too_long
+from jaxscope.analysis.cost import ProgramCost, counted
+from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
-from jaxscope.analysis.links.anchors import HOLDERS
-from jaxscope.analysis.links.attribution import MOVING
+from jaxscope.analysis.links.line_links import Same
+from jaxscope.analysis.links.tallies import (
+    EVERYWHERE,
+    Bracket,
+    LinePhase,
+    Rest,
+    Tallies,
+    defining,
+    tallies,
+)
 from jaxscope.model import Anchor, Phase, Program, Stage, StageKind
 
 
@@ -26,23 +32,6 @@ class PhaseFigures:
     """Real instructions of the optimized HLO; None when there is no such text."""
     flops: float | None = None
     """FLOPs of one run; None when there is no such text."""
-
-
-class Bracket(NamedTuple):
-    """The bounds of a line's figure."""
-
-    low: float
-    """Only what is known by a tag."""
-    high: float
-    """All that may be of the line: also what may be of a different one."""
-
-    @property
-    def wide(self) -> bool:
-        """Whether more than a quarter is not exact, so that the bracket replaces the figure."""
-        return self.high - self.low > _INEXACT * self.high
-
-
-_INEXACT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +63,6 @@ class LineFigures(PhaseFigures):
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """The part of a quantity of a program that is of no single line of a source."""
-
-    unattributed: float
-    total: float
-    """Of the program: the lines and what is unattributed."""
-    lines: tuple[int, ...]
-    """The lines that all of it may be of; empty where other code may be, too."""
-
-
-@dataclass(frozen=True, slots=True)
 class Unattributed:
     """The parts of a program that `figures` leaves out."""
 
@@ -94,17 +72,14 @@ class Unattributed:
 
 def unattributed(program: Program, source: int = 0) -> Unattributed | None:
     """FLOPs and bytes that are of none of a source's lines; None without a compiled text."""
-    compiled = compiled_program(program)
-    if compiled is None:
-        return None
-    tallies = _tallies(program, defining_lines(program, source), compiled)
-    return Unattributed(tallies.flops.rest(), tallies.bytes.rest())
+    found = _tallies(program, source)
+    return None if found is None else Unattributed(found.flops.rest(), found.bytes.rest())
 
 
 def total_flops(program: Program) -> float:
     """The FLOPs of a program: those of its lines and the unattributed ones."""
-    compiled = compiled_program(program)
-    return 0.0 if compiled is None else sum(flops for _, flops in _counted(*compiled[1:]))
+    found = _tallies(program, 0)
+    return 0.0 if found is None else found.flops.total
 
 
 def differentiates(program: Program) -> bool:
@@ -117,8 +92,7 @@ def phase_shares(program: Program) -> dict[Phase, PhaseFigures]:
 
     Instructions without a known equation are not counted.
     """
-    everywhere = {equation.id: 0 for equation in program.equations}
-    (found,) = _figures(program, [everywhere])
+    found = _figures(program, EVERYWHERE)
     return dict(found[0].phases) if found else {}
 
 
@@ -128,12 +102,12 @@ def figures(program: Program, source: int = 0) -> dict[int, LineFigures]:
     An equation counts at the innermost of its frames in that source, an instruction and its FLOPs
     at its own equation, so that each is counted once.
     """
-    return all_figures(program, source + 1)[source]
+    return _figures(program, source)
 
 
 def all_figures(program: Program, sources: int) -> list[dict[int, LineFigures]]:
-    """`figures` of the first sources; the text is parsed once."""
-    return _figures(program, [defining_lines(program, source) for source in range(sources)])
+    """`figures` of the first sources."""
+    return [_figures(program, source) for source in range(sources)]
 
 
 def phase_of(program: Program, anchor: Anchor | None) -> str:
@@ -148,29 +122,12 @@ def phase_of(program: Program, anchor: Anchor | None) -> str:
 
 def defining_lines(program: Program, source: int = 0) -> dict[int, int]:
     """Equation → its defining line: that of its innermost frame in a source."""
-    return {
-        equation.id: frame.span.line
-        for equation in program.equations
-        if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
-    }
+    return defining(program.equations, source)
 
 
 def stage_of(program: Program, kind: StageKind) -> Stage | None:
     """The stage, if it was fetched: with its text, or the reason why there is none."""
     return next((stage for stage in program.stages if stage.kind == kind), None)
-
-
-# The record, the text and the HTML of one run need the same counts.
-@functools.lru_cache(maxsize=4)
-def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
-    """The optimized HLO and its cost; None where the text is missing, too long or unknown."""
-    if not text or too_long(text):
-        return None
-    try:
-        module = parse_module(text)
-        return module, program_cost(module)
-    except Exception:  # XLA may change its text at any time: then only the figures are missing
-        return None
 
 
 def compiled_program(program: Program) -> tuple[Stage, HloModule, ProgramCost] | None:
@@ -180,34 +137,30 @@ def compiled_program(program: Program) -> tuple[Stage, HloModule, ProgramCost] |
     return (stage, *known) if stage is not None and known is not None else None
 
 
-LinePhase = tuple[int, Phase]
-"""A line and a phase."""
-
-
-def _figures(program: Program, sources: list[dict[int, int]]) -> list[dict[int, LineFigures]]:
-    """The figures of each source, from its equations' lines."""
+def _tallies(program: Program, source: int) -> Tallies | None:
+    """The quantities by the lines of a source; None without a compiled text."""
     compiled = compiled_program(program)
-    return [_figures_of_source(program, lines, compiled) for lines in sources]
-
-
-def _figures_of_source(
-    program: Program, lines: dict[int, int], compiled: tuple[Stage, HloModule, ProgramCost] | None
-) -> dict[int, LineFigures]:
-    equations = Counter((line, program.equations[e].phase) for e, line in lines.items())
     if compiled is None:
+        return None
+    return tallies(Same(program.equations), Same(compiled[0]), source)
+
+
+def _figures(program: Program, source: int) -> dict[int, LineFigures]:
+    """The figures of a source, or of `EVERYWHERE`."""
+    lines = defining_lines(program, source)
+    equations = Counter((line, program.equations[e].phase) for e, line in lines.items())
+    found = _tallies(program, source)
+    if found is None:
         return _by_line({key: PhaseFigures(number) for key, number in equations.items()}, None)
-    found = _tallies(program, lines, compiled)
     instructions, flops = found.instructions.values, found.flops.values
     shares = {
-        key: PhaseFigures(equations[key], int(instructions[key]), flops[key])
+        key: PhaseFigures(equations[key], int(instructions.get(key, 0)), flops.get(key, 0.0))
         for key in equations.keys() | instructions.keys() | flops.keys() | found.bytes.values.keys()
     }
     return _by_line(shares, found)
 
 
-def _by_line(
-    shares: dict[LinePhase, PhaseFigures], tallies: "_Tallies | None"
-) -> dict[int, LineFigures]:
+def _by_line(shares: dict[LinePhase, PhaseFigures], made: Tallies | None) -> dict[int, LineFigures]:
     lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
         lines.setdefault(line, {})[phase] = share
@@ -220,15 +173,15 @@ def _by_line(
             total.flops,
             phases={} if phases.keys() == {Phase.PRIMAL} else phases,
         )
-        if tallies is not None:
-            number = tallies.instructions
+        if made is not None:
+            number = made.instructions
             row = replace(
                 row,
                 exact=number.sure[line] == number.of(line),
                 at_least=number.shared[line] > 0,
-                flops_bracket=tallies.flops.bracket(line),
-                bytes=tallies.bytes.of(line),
-                bytes_bracket=tallies.bytes.bracket(line),
+                flops_bracket=made.flops.bracket(line),
+                bytes=made.bytes.of(line),
+                bytes_bracket=made.bytes.bracket(line),
             )
         found[line] = row
     return found
@@ -243,105 +196,3 @@ def _sum(shares: Iterable[PhaseFigures | None]) -> PhaseFigures:
         sum(instructions) if instructions else None,
         sum(flops) if flops else None,
     )
-
-
-def candidates(instruction: Instruction, anchor: Anchor) -> tuple[int, ...]:
-    """The equations that an instruction is of, or may be; of what holds others, its own."""
-    holds = anchor.exact and instruction.opcode in HOLDERS
-    return anchor.equations[:1] if holds else anchor.equations
-
-
-def is_certain(anchor: Anchor, line_of: Callable[[int], Any]) -> bool:
-    """Whether the line is known: by a tag, or since all equations that it can be are on it."""
-    lines = {line_of(e) for e in (*anchor.equations, *anchor.among)}
-    return anchor.exact or (bool(anchor.among) and len(lines) == 1)
-
-
-class _Tally:
-    """A quantity of a program by line, as far as the line is known."""
-
-    def __init__(self) -> None:
-        self.values: defaultdict[LinePhase, float] = defaultdict(float)
-        self.sure: defaultdict[int, float] = defaultdict(float)
-        """The part by tags."""
-        self.shared: defaultdict[int, float] = defaultdict(float)
-        """By line: what may be of it or of others."""
-        self._lines: defaultdict[int, float] = defaultdict(float)
-        self._rest = self._total = 0.0
-        self._elsewhere = False
-
-    def add(self, amount: float, places: Iterable[LinePhase | None], exact: bool) -> None:
-        """Count an amount at its line, or, where there is not one, at none."""
-        all_places = list(places)
-        known = [place for place in all_places if place is not None]
-        lines = {line for line, _ in known}
-        self._total += amount
-        if len(lines) == 1 and len(known) == len(all_places):
-            self.values[known[0]] += amount
-            self._lines[known[0][0]] += amount
-            self.sure[known[0][0]] += amount * exact
-            return
-        self._rest += amount
-        self._elsewhere |= len(known) < len(all_places) or not known
-        for line in lines:
-            self.shared[line] += amount
-
-    def of(self, line: int) -> float:
-        return self._lines[line]
-
-    def bracket(self, line: int) -> Bracket:
-        return Bracket(self.sure[line], self._lines[line] + self.shared[line])
-
-    def rest(self) -> Rest:
-        lines = () if self._elsewhere else tuple(sorted(n for n, x in self.shared.items() if x))
-        return Rest(self._rest, self._total, lines)
-
-
-@dataclass(slots=True)
-class _Tallies:
-    instructions: _Tally = field(default_factory=_Tally)
-    flops: _Tally = field(default_factory=_Tally)
-    bytes: _Tally = field(default_factory=_Tally)
-
-
-def _tallies(
-    program: Program, lines: Mapping[int, int], compiled: tuple[Stage, HloModule, ProgramCost]
-) -> _Tallies:
-    """The quantities of a program by the lines of one source."""
-    stage, module, cost = compiled
-    anchors = {anchor.line: anchor for anchor in stage.anchors}
-    home = {number: (line, program.equations[number].phase) for number, line in lines.items()}
-
-    def places(instruction: Instruction) -> tuple[list[LinePhase | None], bool]:
-        anchor = anchors.get(instruction.line)
-        if anchor is None:
-            return [None], False
-        certain = is_certain(anchor, lines.get)
-        return [home.get(e) for e in candidates(instruction, anchor)], certain
-
-    def moving(instruction: Instruction) -> tuple[list[LinePhase | None], bool]:
-        """Of a fusion, all that computes inside: its data are those of all these lines."""
-        inside = () if instruction.opcode != "fusion" else module.inside(instruction)
-        found = [places(i) for i in inside if i.opcode not in MOVING]
-        if not found:
-            return places(instruction)
-        return [place for few, _ in found for place in few], all(exact for _, exact in found)
-
-    made = _Tallies()
-    for instruction in real_instructions(module):
-        made.instructions.add(1, *places(instruction))
-    for instruction, flops in _counted(module, cost):
-        made.flops.add(flops, *places(instruction))
-    for row in cost.by_instruction:
-        instruction = module.instruction(row.name)
-        if instruction is not None and row.bytes_accessed:
-            made.bytes.add(row.bytes_accessed * row.times, *moving(instruction))
-    return made
-
-
-def _counted(module: HloModule, cost: ProgramCost) -> Iterator[tuple[Instruction, float]]:
-    """The instructions with FLOPs, those inside fusions in place of these, and the FLOPs."""
-    for row in (*cost.by_instruction, *cost.fused):
-        instruction = module.instruction(row.name)
-        if instruction is not None and row.flops and instruction.opcode != "fusion":
-            yield instruction, row.flops * row.times

@@ -6,10 +6,11 @@ stage's anchors lead from these to its lines.
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from jaxscope.model import Anchor, Equation, Link, Program, Stage
 
+T = TypeVar("T")
 _NO_LINK = Link((), True)
 
 
@@ -18,13 +19,13 @@ def stage_lines(program: Program, stage: Stage, line: int, source: int = 0) -> L
 
     Approximate matches are returned, and marked, only where there is no exact one.
     """
-    links = _line_links(_Same(program.equations), _Same(stage.anchors))
+    links = _line_links(Same(program.equations), Same(stage.anchors))
     return links.get((source, line), _NO_LINK)
 
 
 def all_stage_lines(program: Program, stage: Stage, source: int = 0) -> dict[int, tuple[int, ...]]:
     """The same for each line of that source that has lines of the stage."""
-    links = sorted(_line_links(_Same(program.equations), _Same(stage.anchors)).items())
+    links = sorted(_line_links(Same(program.equations), Same(stage.anchors)).items())
     return {line: link.lines for (index, line), link in links if index == source}
 
 
@@ -47,7 +48,7 @@ def equations_of_line(
     equations: tuple[Equation, ...], line: int, source: int = 0
 ) -> tuple[int, ...]:
     """Ids of the equations with a frame on that line of the source."""
-    return _source_index(_Same(equations)).equations.get((source, line), ())
+    return _source_index(Same(equations)).equations.get((source, line), ())
 
 
 def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
@@ -62,7 +63,7 @@ def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
     there = _stage(end)
     found = there.lines(anchor.equations)
     if not found.lines:
-        inside = _source_index(_Same(program.equations)).inside(anchor.equations)
+        inside = _source_index(Same(program.equations)).inside(anchor.equations)
         found = there.lines(inside)
         if not found.lines:
             parents = (program.equations[i].parent for i in anchor.equations)
@@ -120,7 +121,7 @@ class _StageIndex:
         return Link(ordered, False, self._guessed[ordered[0]])
 
 
-class _Same:
+class Same(Generic[T]):
     """A cache key by identity: hashing the contents would cost more than the index.
 
     Keeps the value alive, so that no other object can get its identity.
@@ -128,29 +129,31 @@ class _Same:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: T) -> None:
         self.value = value
 
     def __hash__(self) -> int:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+        return isinstance(other, Same) and cast("Same[Any]", other).value is self.value
 
 
 # A few programs with four stages each; a dropped index is rebuilt in milliseconds.
 @functools.lru_cache(maxsize=8)
-def _source_index(equations: _Same) -> _SourceIndex:
+def _source_index(equations: Same[tuple[Equation, ...]]) -> _SourceIndex:
     return _SourceIndex(equations.value)
 
 
 @functools.lru_cache(maxsize=32)
-def _stage_index(anchors: _Same) -> _StageIndex:
+def _stage_index(anchors: Same[tuple[Anchor, ...]]) -> _StageIndex:
     return _StageIndex(anchors.value)
 
 
 @functools.lru_cache(maxsize=32)
-def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]:
+def _line_links(
+    equations: Same[tuple[Equation, ...]], anchors: Same[tuple[Anchor, ...]]
+) -> dict[tuple[int, int], Link]:
     """The links of all source lines: a line that calls the whole program leads to all its lines,
     too many to gather for each movement of the pointer."""
     index = _stage_index(anchors)
@@ -159,4 +162,4 @@ def _line_links(equations: _Same, anchors: _Same) -> dict[tuple[int, int], Link]
 
 
 def _stage(stage: Stage) -> _StageIndex:
-    return _stage_index(_Same(stage.anchors))
+    return _stage_index(Same(stage.anchors))

@@ -118,6 +118,11 @@ class TagPaths:
     def __len__(self) -> int:
         return len(self._equations)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TagPaths) and self._equations == other._equations
+
+    __hash__ = None
+
     def items(self) -> Iterable[tuple[TagPath, tuple[int, ...]]]:
         """Each path with its equations."""
         return self._equations.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from jaxscope.analysis.hlo import HloFrame, HloModule, Instruction
-from jaxscope.analysis.links.line_figures import candidates, is_certain
+from jaxscope.analysis.links.tallies import candidates, is_certain
 from jaxscope.model import Equation, Phase, Stage
 from jaxscope.model.profile import SourceLine
 

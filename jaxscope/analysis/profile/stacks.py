@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.links.line_figures import candidates
+from jaxscope.analysis.links.tallies import candidates
 from jaxscope.analysis.profile.fusion_split import FusionSplitter
 from jaxscope.analysis.profile.line_owners import line_of
 from jaxscope.analysis.profile.merged_lines import with_merged

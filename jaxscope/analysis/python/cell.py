@@ -9,12 +9,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
+from typing import TYPE_CHECKING
 
 from jaxscope.analysis.python.changes import InPlaceChange, in_place_change
 from jaxscope.analysis.python.flow import NameFlow
 from jaxscope.analysis.python.scopes import Function
 from jaxscope.analysis.python.statements import own_nodes
-from jaxscope.model.source import Source, SourceKind
+
+if TYPE_CHECKING:
+    from jaxscope.model.source import Source
 
 REFLECTIVE = frozenset({"eval", "exec", "globals", "locals", "vars"})
 """Functions that reach the namespace without naming what they read or bind."""
@@ -52,6 +55,8 @@ class CellText:
 
     @property
     def source(self) -> Source:
+        from jaxscope.model.source import Source, SourceKind
+
         return Source("cell", self.file, SourceKind.CELL, self.text)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.cluster.divergence import program_hash
-from jaxscope.analysis.links.line_figures import counted
+from jaxscope.analysis.cost import counted
 from jaxscope.bench.frameworks.implementation import Implementation, Prepared, Refusal, Task, timed
 from jaxscope.bench.rounds import device_time
 from jaxscope.bench.rounds.watchdog import run_on_thread

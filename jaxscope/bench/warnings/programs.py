@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxscope import words
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import HloModule
-from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import StageKind, ValueKind

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from jaxscope.model import Applied
+if TYPE_CHECKING:
+    from jaxscope.model import Applied
+
 
 Axes = tuple[tuple[str, int | None], ...]
 """`-i x=0 -i w=None`: names, or paths such as `p['w']`, with the mapped axis."""
@@ -111,6 +114,8 @@ class Composition:
     @property
     def applied(self) -> tuple[Applied, ...]:
         """The composition as data for the record."""
+        from jaxscope.model import Applied  # the magics need this file before there is a run
+
         return tuple([Applied(s.name, _spelled(s.options)) for s in self.segments])
 
     def __str__(self) -> str:

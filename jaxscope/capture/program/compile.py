@@ -31,6 +31,7 @@ from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
+from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.capture.vmap import without_arrays
 
 _OTHER_TEXT = (
@@ -139,7 +140,8 @@ def compile_program(
     request, traced = program.request, program.traced
     tagged = request.tagged
     if tagged is None or not has_tags(traced):  # traced again: the cell has cleared JAX's caches
-        tagged = tag(traced, sources)
+        with quiet_gc():  # the tracers of the whole program are still young
+            tagged = tag(traced, sources)
     with program_of_cell(_identity(request, sources)), _own_work(request):
         say("lowering")
         lowered = traced.lower() if target is None else lower_for(traced, target)
@@ -158,6 +160,10 @@ def compile_program(
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources)
+    if request.programs is not None and key is not None:
+        if (earlier := request.programs.handles.get(key)) is not None:
+            handles.reuse(earlier)
+        request.programs.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
 

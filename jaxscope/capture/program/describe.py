@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import jaxlib.version
 
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import too_long
-from jaxscope.analysis.links.line_figures import counted
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
 from jaxscope.capture.program.stages import Handles

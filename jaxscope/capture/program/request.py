@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import weakref
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -98,6 +99,8 @@ class Programs:
         self._entries: collections.OrderedDict[Key, CachedProgram] = collections.OrderedDict()
         self.vmaps: collections.deque[_jax.VmapEntry] = collections.deque(maxlen=VMAPS_PER_CELL)
         """Values that entered a vmap in earlier runs: JAX traces a helper function only once."""
+        self.handles: weakref.WeakValueDictionary[Key, Any] = weakref.WeakValueDictionary()
+        """The live texts of the latest run of each program."""
         self._parts: dict[str, Programs] = {}
 
     def part(self, name: str) -> Programs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any, assert_never
 
@@ -18,6 +19,7 @@ from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
+from jaxscope.capture.devices.memory import memory
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.fusions import FusionRemarks, read_remarks
@@ -27,7 +29,7 @@ from jaxscope.capture.program.target_code import below_target, target_stage
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
 from jaxscope.capture.timing.sampling import quiet_gc
-from jaxscope.model import Stage, StageKind, Unavailable
+from jaxscope.model import Memory, Stage, StageKind, Unavailable
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
@@ -69,12 +71,33 @@ class Handles:
         self._trail: Trail | None = None
         self._remarks: FusionRemarks | None = None
         self._settled: Equations = {}
+        self._linked: Stage | None = None
+        """The optimized HLO with links that nothing but the executable and the tags decide."""
         self._released = False
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
         self._lock = threading.RLock()
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
+
+    @functools.cached_property
+    def memory(self) -> Memory | Unavailable:
+        """XLA's planned memory of one run; a large program takes 50 ms to ask for."""
+        return memory(self.compiled)
+
+    def reuse(self, earlier: Handles) -> None:
+        """Take over what an earlier run of the same executable has found, if its lines have the
+        same equations by the same tags."""
+        mine, theirs = self.tagged, earlier.tagged
+        if earlier.compiled is not self.compiled or len(mine.equations) != len(theirs.equations):
+            return
+        if (mine.why, mine.other, mine.tag_paths) != (theirs.why, theirs.other, theirs.tag_paths):
+            return
+        with earlier._lock:
+            self.memory = earlier.memory
+            if (stage := earlier._linked) is not None:
+                self._stages[stage.kind] = self._linked = stage
+                self._unlinked = earlier._unlinked
 
     @property
     def foreign(self) -> TargetProgram | None:
@@ -332,7 +355,10 @@ class Handles:
         anchors = hlo_anchors(module, locator, shown, received, settled)
         if compiled and why and not anchors and real_instructions(module):
             self._unlinked = _NO_LINKS.format("it has no tags")
-        return Stage(kind, text, None, anchors)
+        stage = Stage(kind, text, None, anchors)
+        if compiled and not cached and not settled:
+            self._linked = stage
+        return stage
 
     def _received(self) -> HloModule | None:
         """The program that XLA received, with its tags."""

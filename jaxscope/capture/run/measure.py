@@ -175,7 +175,7 @@ def _why(error: BaseException) -> str:
 def _too_much(captured: Captured) -> str | None:
     """The sentence for a device with too little memory; None also where that is unknown."""
     try:
-        needs = memory.memory(captured.handles.compiled)
+        needs = captured.handles.memory
         found = describe.device_objects(captured.handles)
         refused = [memory.fits(needs, d) for d in found] if isinstance(needs, Memory) else []
     except Exception:

@@ -14,7 +14,6 @@ from importlib import metadata
 
 from jaxscope import words
 from jaxscope.analysis.cost.roofline import verdict
-from jaxscope.capture.devices import memory
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
@@ -225,7 +224,7 @@ def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -
         equations=tagged.equations,
         timings=finished.measured.timings,
         cost=live.cost(handles),
-        memory=memory.memory(handles.compiled),
+        memory=handles.memory,
         effects=live.effects(handles),
         exact=not doubt,
         inexact_why=doubt,

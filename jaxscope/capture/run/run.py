@@ -240,6 +240,8 @@ def _finish(
         # Thousands of small objects are created at once: a collection in between finds nothing.
         with quiet_gc():
             found, texts = record.record(given, describe(), notes)
+            known = known or evidence.Known()
+            found = evidence.advised(found, texts, given.context.namespace, known)
     except (Exception, KeyboardInterrupt) as error:
         why = error_origin.reason(error)
         failure = f"jaxscope could not build the report ({why}); the run is complete."
@@ -247,8 +249,7 @@ def _finish(
         sources = given.sources.all()
         short = record.minimal(given.title, given.form, sources, (*notes, failure), wall_s)
         return Ran(value, short, (), failure)
-    known = known or evidence.Known()
-    return Ran(value, evidence.advised(found, texts, given.context.namespace, known), texts)
+    return Ran(value, found, texts)
 
 
 def _without_report(

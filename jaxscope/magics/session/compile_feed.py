@@ -29,8 +29,6 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.model import to_json
-
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
     from jaxscope.magics.session.session import Session
@@ -143,6 +141,8 @@ class CompileFeed:
             time.sleep(PAUSE_S)
 
     def _send(self, subscriber: _Subscriber) -> None:
+        from jaxscope.model import to_json
+
         events: list[Any] = []
         for raw in subscriber.take():
             with contextlib.suppress(Exception):  # the others are sent all the same

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import collections
 import threading
+from typing import TYPE_CHECKING
 
-from jaxscope.results.report import Report
+if TYPE_CHECKING:
+    from jaxscope.results.report import Report
 
 REPORTS = 16
 """As many as a session keeps: each keeps its compiled programs alive, with their constants."""

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jaxscope import background
 from jaxscope.jax_import import on_arrival
 from jaxscope.magics.session.cell_history import CellHistory
-from jaxscope.model.compile_log import CellRun
-from jaxscope.results.report import Report, keep_latest
+from jaxscope.magics.session.preload import WITH_JAX, preload
 
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.listener import Listener
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
     from jaxscope.capture.run.context import RunContext, RunOrigin
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile, Record
-    from jaxscope.model.compile_log import CompileEvent, Log
+    from jaxscope.model.compile_log import CellRun, CompileEvent, Log
     from jaxscope.results.compile_log import CompileLog
+    from jaxscope.results.report import Report
 
 REPORTS_KEPT = 16
 """So that after all cells of a usual notebook ran again, each can be compared with its last run."""
@@ -94,6 +94,7 @@ class Session:
                 self._listener.listen_again()
             elif sys.modules.get("jax") is not None:
                 self._listen()
+                preload(WITH_JAX)
 
     @property
     def listener(self) -> Listener:
@@ -137,6 +138,8 @@ class Session:
         self.cells.end(self.compiled, number)
         began = self._running.pop() if self._running else None
         if began is not None and number is not None and not self._running:
+            from jaxscope.model.compile_log import CellRun
+
             self.runs.append(run := CellRun(number, time.perf_counter() - began))
             with contextlib.suppress(Exception):
                 self.on_run(run)
@@ -218,6 +221,7 @@ class Session:
 
     def _open(self, compile: Compile) -> Report:
         from jaxscope.capture.compile_log.open_program import program_of
+        from jaxscope.results.report import Report
 
         return Report(*program_of(self._installed(), compile.serial, self.cell_name))
 
@@ -236,6 +240,8 @@ class Session:
 
     def add(self, report: Report, shown_by: ShownBy) -> None:
         """Keep a report of a cell: with it live the texts of its programs."""
+        from jaxscope.results.report import keep_latest
+
         self.reports.append(report)
         self.watched = None
         self._shown_by.append(shown_by)

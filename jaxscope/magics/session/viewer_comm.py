@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.magic import magics_class
 
 from jaxscope.frontend.front_end import FrontEnd, front_end
-from jaxscope.frontend.requests import Refused, answer, packed, reply
 from jaxscope.magics.family import Family
 from jaxscope.magics.session.compile_feed import CompileFeed
 from jaxscope.magics.session.report_store import ReportStore
-from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.magics.config import JaxScope
+    from jaxscope.results.report import Report
 
+_REPORT = "jaxscope.results.report.Report"
+"""By name: the class is imported when there is a report."""
 REPORT_TARGET = "jaxscope.report"
 EVENTS_TARGET = "jaxscope.events"
 GONE = "The running kernel has dropped this report in favor of newer ones. Run the cell again."
@@ -52,10 +53,10 @@ class Serving(Family):
         if self._comms is not None:
             for name, handler in self._targets.items():
                 self._comms.register_target(name, handler)
-        shell.display_formatter.mimebundle_formatter.for_type(Report, self._bundle)
+        shell.display_formatter.mimebundle_formatter.for_type(_REPORT, self._bundle)
 
     def close(self) -> None:
-        self._shell.display_formatter.mimebundle_formatter.pop(Report, None)
+        self._shell.display_formatter.mimebundle_formatter.pop(_REPORT, None)
         if self._comms is not None:
             for name, handler in self._targets.items():
                 self._comms.unregister_target(name, handler)
@@ -76,6 +77,8 @@ class Serving(Family):
         return found
 
     def _asked(self, comm: Any, message: Mapping[str, Any]) -> None:
+        from jaxscope.frontend.requests import reply
+
         try:
             data, buffers = reply(lambda: self._answer(message["content"]["data"]))
             comm.send(data, None, buffers)
@@ -83,6 +86,8 @@ class Serving(Family):
             comm.close()
 
     def _answer(self, request: Mapping[str, Any]) -> bytes:
+        from jaxscope.frontend.requests import Refused, answer, packed
+
         name = request.get("report", "")
         report = self.store.get(name)
         if report is None:

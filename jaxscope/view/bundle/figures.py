@@ -8,6 +8,7 @@ from collections import defaultdict
 from typing import Any
 
 from jaxscope import words
+from jaxscope.analysis.cost import counted
 from jaxscope.analysis.gradient.residual_rows import residuals_by_line
 from jaxscope.analysis.hlo import real_instructions
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
@@ -15,7 +16,6 @@ from jaxscope.analysis.links.elimination import reasons
 from jaxscope.analysis.links.line_figures import (
     LineFigures,
     all_figures,
-    counted,
     differentiates,
     stage_of,
     unattributed,

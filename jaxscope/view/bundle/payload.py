@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from jaxscope import words
-from jaxscope.model import Program, Record, Source, Stage, StageKind, Unavailable, to_json
+from jaxscope.model import Program, Record, Stage, StageKind, Unavailable, to_json
 from jaxscope.model.profile import Profile
 from jaxscope.version import __version__
 from jaxscope.view.base.document import SEPARATOR, Document, Room, first_fitting
 from jaxscope.view.base.static import static_html
 from jaxscope.view.bundle import figures
+from jaxscope.view.bundle.bounds import BOUNDS, MOST_EQUATIONS, Bounds, carried, cut
 from jaxscope.view.bundle.tabs import findings, tabs
 from jaxscope.view.report.summary import first_parts, program_parts, titles
 from jaxscope.view.report.tables import no_program
@@ -38,46 +39,11 @@ Json = dict[str, Any]
 Key = tuple[int, StageKind]
 """A stage of a program."""
 
+_SHORT = 400_000
+"""Characters of a text up to which it is not packed alone to test whether it can fit."""
 _QUICK = 2_000_000
 """Characters of texts up to which everything is packed to test whether it fits."""
-_SHORTENED = (
-    "Shortened to keep the notebook small: long tables end early, and data that the viewer does "
-    "not need is missing. `report.to_html(path)` and `report.save(path)` write everything."
-)
 _MOST_REASONS = 3
-_LONGEST = 2000
-"""Characters of one line."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Bounds:
-    """The limits of a payload."""
-
-    room: Room = dataclasses.field(default_factory=Room)
-    whole: bool = False
-    """Whether the whole record is included; else the part that the viewer reads."""
-    detail: bool = True
-    """Scopes and shapes of the equations."""
-    equations: int = 100_000
-    """Equations of all programs."""
-    programs: int = 1000
-    _: dataclasses.KW_ONLY
-    sources: int = 100_000_000
-    """Characters of all sources."""
-
-
-MOST_EQUATIONS = 12_000
-"""Most equations saved with an output, at 10 bytes each; more are sent with the first requested
-text."""
-_BOUNDS = (
-    _Bounds(whole=True, equations=MOST_EQUATIONS),
-    _Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
-    _Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, sources=100_000),
-    _Bounds(Room(200, pictures=False), False, False, 0, 40, sources=100_000),
-    _Bounds(Room(15, pictures=False), False, False, 0, 5, sources=20_000),
-    _Bounds(Room(0, pictures=False), False, False, 0, 0, sources=2000),
-)
-"""From the largest to the smallest; the first that fits without the texts is used."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,27 +85,36 @@ def payload(
         _heads(record),
     )
     summary = SEPARATOR.join(first_parts(record))
+    texts = _texts(record)
+    every = frozenset(key for key, _ in texts)
+    bare = functools.cache(functools.partial(_bare, parts, every))
 
-    def made(bounds: _Bounds, dropped: frozenset[Key]) -> Json:
-        return wrapped(summary, report_id, pack(_data(parts, bounds, dropped)))
+    @functools.cache
+    def text(key: Key) -> Json:
+        return _text(record.programs[key[0]], key[1])
+
+    def made(bounds: Bounds, kept: frozenset[Key] = frozenset()) -> Json:
+        data = _with_texts(bare(bounds), record, {key: text(key) for key in kept})
+        return wrapped(summary, report_id, pack(data))
 
     if cap is None:
-        return made(_Bounds(whole=True), frozenset())
-    texts = _texts(record)
+        return made(Bounds(whole=True), every)
     few = sum(len(program.equations) for program in record.programs) <= MOST_EQUATIONS
-    if few and sum(len(stage.text) for _, stage in texts) <= _QUICK:
-        found = made(_BOUNDS[0], frozenset())
+    tried = few and sum(len(stage.text) for _, stage in texts) <= _QUICK
+    if tried and all(_may_fit(stage, cap) for _, stage in texts[-1:]):
+        found = made(BOUNDS[0], every)
         if size(found) <= cap:
             return found
-    every = frozenset(key for key, _ in texts)
     bounds, found = first_fitting(
-        ((b, made(b, every)) for b in _BOUNDS if few or not b.equations),
+        ((b, made(b)) for b in BOUNDS if few or not b.equations),
         lambda one: size(one[1]),
         cap,
     )
-    kept = _fitting(record, texts, cap - size(found))
+    # With as much beside them, all of them together have just proved too large.
+    candidates = texts[:-1] if tried and bounds is BOUNDS[0] else texts
+    kept = _fitting(candidates, text, cap - size(found))
     # Packed together they need less than one by one; if they do not, all are left out.
-    more = made(bounds, every - kept) if kept else found
+    more = made(bounds, kept) if kept else found
     return more if size(more) <= cap else found
 
 
@@ -148,7 +123,7 @@ def _heads(record: Record) -> list[Json]:
     if len(record.programs) < 2:
         return [{} for _ in record.programs]
     return [
-        {"title": _cut(title), "first": [_cut(part) for part in program_parts(record, index)]}
+        {"title": cut(title), "first": [cut(part) for part in program_parts(record, index)]}
         for index, title in enumerate(titles(record.programs))
     ]
 
@@ -169,20 +144,26 @@ def _texts(record: Record) -> list[tuple[Key, Stage]]:
     return sorted(found, key=lambda one: len(one[1].text))
 
 
-def _fitting(record: Record, texts: list[tuple[Key, Stage]], space: int) -> frozenset[Key]:
+def _fitting(
+    texts: list[tuple[Key, Stage]], json_of: Callable[[Key], Json], space: int
+) -> frozenset[Key]:
     """The texts that fit, the shortest first; measured as they are packed."""
     kept: set[Key] = set()
     for key, stage in texts:
-        if len(stage.text) > _QUICK:
+        if not _may_fit(stage, space):
             break
-        with_text: Json = {"stage": to_json(stage)}
-        if stage.kind is StageKind.OPTIMIZED_HLO:
-            with_text["instructions"] = figures.by_instruction(record.programs[key[0]])
-        space -= len(pack(with_text))
+        space -= len(pack(json_of(key)))
         if space < 0:
             break
         kept.add(key)
     return frozenset(kept)
+
+
+def _may_fit(stage: Stage, space: int) -> bool:
+    """Whether the text alone fits; a short one, which takes no time to pack, may always."""
+    if not _SHORT < len(stage.text) <= _QUICK:
+        return len(stage.text) <= _SHORT
+    return len(_packed(stage.text)) <= space
 
 
 def wrapped(summary: str, report_id: str, data: str) -> Json:
@@ -191,7 +172,7 @@ def wrapped(summary: str, report_id: str, data: str) -> Json:
         "schema": PAYLOAD_SCHEMA,
         "version": __version__,
         "id": report_id,
-        "summary": _cut(summary),
+        "summary": cut(summary),
         "data": data,
     }
 
@@ -202,30 +183,31 @@ def comparison_payload(summary: str, build: Callable[[Room], Document]) -> Json:
     return wrapped(summary, "", pack({"markup": markup})) | {"kind": "comparison"}
 
 
-def _cut(line: str) -> str:
-    return words.cut(line, _LONGEST)
-
-
 def pack(data: Json) -> str:
     """JSON, gzipped, base64."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return _packed(json.dumps(data, separators=(",", ":"), allow_nan=False))
+
+
+def _packed(text: str) -> str:
     # No time stamp: equal reports give equal bytes.
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+    data = gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)
+    return base64.b64encode(data).decode()
 
 
-def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
+def _bare(made: _Made, every: frozenset[Key], bounds: Bounds) -> Json:
+    """Everything but the texts."""
     record, rows = made.record, bounds.room.rows
-    carried = _carried(record, bounds)
-    carried = dataclasses.replace(carried, notes=(*carried.notes, *_untimed(record)))
+    within = carried(record, bounds)
+    within = dataclasses.replace(within, notes=(*within.notes, *_untimed(record)))
     found: Json = {
-        "record": to_json(_without(carried, dropped)),
+        "record": to_json(_without(within, every)),
         "programs": [
-            _figures(made, number, bool(program.equations), dropped)
-            for number, program in enumerate(carried.programs)
+            _figures(made, number, bool(program.equations), every)
+            for number, program in enumerate(within.programs)
         ],
         "tabs": tabs(record, bounds.room) if rows else [],
         "findings": findings(record, rows) if rows else "",
-        "first": [_cut(part) for part in first_parts(record)],
+        "first": [cut(part) for part in first_parts(record)],
     }
     for tab in found["tabs"]:
         if kinds := made.figure_kinds.get(tab["key"]):
@@ -241,82 +223,54 @@ def _data(made: _Made, bounds: _Bounds, dropped: frozenset[Key]) -> Json:
     return found
 
 
+def _text(program: Program, kind: StageKind) -> Json:
+    """The text of a stage, as `_with_texts` adds it."""
+    stage = next(stage for stage in program.stages if stage.kind is kind)
+    found: Json = {"stage": to_json(stage)}
+    if kind is StageKind.OPTIMIZED_HLO:
+        found["instructions"] = figures.by_instruction(program)
+    return found
+
+
+def _with_texts(bare: Json, record: Record, texts: Mapping[Key, Json]) -> Json:
+    """The data with these texts."""
+    order = list(StageKind)
+    programs, rows = list[Json](), list[Json]()
+    for number, (program, row) in enumerate(
+        zip(bare["record"].get("programs", ()), bare["programs"], strict=True)
+    ):
+        mine = {kind: text for (owner, kind), text in texts.items() if owner == number}
+        stages = [*program.get("stages", ()), *(text["stage"] for text in mine.values())]
+        stages.sort(key=lambda stage: order.index(stage["kind"]))
+        programs.append({**program, "stages": stages} if stages else program)
+        row = {**row, "omitted": _omitted(record.programs[number], mine)}
+        if StageKind.OPTIMIZED_HLO in mine:
+            row["instructions"] = mine[StageKind.OPTIMIZED_HLO]["instructions"]
+        rows.append(row)
+    whole = {**bare["record"], "programs": programs} if programs else bare["record"]
+    return {**bare, "record": whole, "programs": rows}
+
+
 def _untimed(record: Record) -> tuple[str, ...]:
     """Distinct reasons for missing line times."""
     reasons: dict[str, None] = {}
     for found in (program.profile for program in record.programs):
         if isinstance(found, Profile) and found.unreliable:
-            reasons[_cut(f"Lines have no times. {found.unreliable}")] = None
+            reasons[cut(f"Lines have no times. {found.unreliable}")] = None
         elif isinstance(found, Unavailable):
-            reasons[_cut(f"There is no profile: {found.reason}.")] = None
+            reasons[cut(f"There is no profile: {found.reason}.")] = None
     return tuple(reasons)[:_MOST_REASONS]
 
 
-def _carried(record: Record, bounds: _Bounds) -> Record:
-    """The record, or the part of it that the viewer reads."""
-    if bounds.whole:
-        return record
-    programs: list[Program] = []
-    left = bounds.equations
-    for program in record.programs[: bounds.programs]:
-        # Half the equations of a program would have half the links, and look whole.
-        equations = program.equations if len(program.equations) <= left else ()
-        left -= len(equations)
-        if not bounds.detail:
-            equations = tuple(
-                dataclasses.replace(e, scope="", inputs=(), outputs=()) for e in equations
-            )
-        programs.append(
-            Program(
-                _cut(program.name),
-                program.transforms,
-                program.devices,
-                (),
-                (),
-                constants=(),
-                equations=equations,
-                stages=program.stages,
-                exact=program.exact,
-                inexact_why=program.inexact_why,
-            )
-        )
-    return Record(
-        _cut(record.title),
-        record.form,
-        record.created,
-        dataclasses.replace(record.environment, flags=()),
-        tuple(_shortened(record.sources, bounds.sources)),
-        programs=tuple(programs),
-        compiles=(),
-        findings=tuple(record.findings[: bounds.room.rows]),
-        notes=(*(_cut(note) for note in record.notes[: bounds.room.rows]), _SHORTENED),
-        wall_s=record.wall_s,
-    )
-
-
-def _shortened(sources: Iterable[Source], left: int) -> Iterator[Source]:
-    """Whole lines of each source, as long as there is room; the first comes first."""
-    for source in sources:
-        if len(source.text) > left:
-            text = source.text[:left].rpartition("\n")[0]
-            source = dataclasses.replace(source, text=text)
-        left -= len(source.text)
-        yield source
-
-
-def _figures(made: _Made, number: int, linked: bool, dropped: frozenset[Key]) -> Json:
-    program = made.record.programs[number]
-    found: Json = {
+def _figures(made: _Made, number: int, linked: bool, every: frozenset[Key]) -> Json:
+    return {
         "lines": made.lines[number],
-        "omitted": _omitted(program, number, dropped),
         **made.heads[number],
         **made.rest[number],
-        **_price(made.record, program),
+        **_price(made.record, made.record.programs[number]),
         **(made.lost[number] if linked else {}),
+        **({} if (number, StageKind.OPTIMIZED_HLO) in every else {"instructions": {}}),
     }
-    if (number, StageKind.OPTIMIZED_HLO) not in dropped:
-        found["instructions"] = figures.by_instruction(program)
-    return found
 
 
 def _price(record: Record, program: Program) -> Json:
@@ -326,7 +280,7 @@ def _price(record: Record, program: Program) -> Json:
     return {"compile_s": seconds} if seconds else {}
 
 
-def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
+def _omitted(program: Program, kept: Collection[StageKind]) -> Json:
     """Texts that are not in the payload, with their lengths where they were fetched."""
     here = {stage.kind: stage for stage in program.stages}
     platform = program.devices[0].partition(":")[0] if program.devices else ""
@@ -339,7 +293,7 @@ def _omitted(program: Program, number: int, dropped: frozenset[Key]) -> Json:
             found[kind] = {"lines": None, "bytes": None}
             if program.target is not None and kind.value.startswith("llvm"):
                 found[kind]["free"] = True
-        elif (number, kind) in dropped:
+        elif stage.text and kind not in kept:
             lines = figures.line_count(stage.text)
             found[kind] = {"lines": lines, "bytes": len(stage.text.encode("utf-8", "replace"))}
     return found

@@ -6,9 +6,8 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from jaxscope.analysis.cost import ProgramCost
+from jaxscope.analysis.cost import ProgramCost, counted
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction
-from jaxscope.analysis.links.line_figures import counted
 
 _ENTRY = re.compile(r"ENTRY\b")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from jaxscope.analysis.hlo import HloModule, HloTextError, SimilarModules, parse_module
@@ -30,7 +28,7 @@ LATER: str = TEXT.replace("add(", "subtract(")
 
 def unnumbered(module: HloModule) -> object:
     return module.name, module.entry, module.attributes_text, [
-        (c.name, c.is_entry, c.is_fused, [dataclasses.replace(i, line=0) for i in c.instructions])
+        (c.name, c.is_entry, c.is_fused, [i._replace(line=0) for i in c.instructions])
         for c in module.computations
     ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -21,15 +22,21 @@ def untold() -> Iterator[None]:
 
 
 def test_a_newer_jax_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: "1.2.3.dev4")
+    monkeypatch.setattr(magics, "installed_jax", lambda: "1.2.3.dev4")
     said = magics.newer_jax()
     assert said.startswith("jax 1.2.3.dev4 is newer than 0.12, the newest that this jaxscope was")
     assert magics.newer_jax() == ""
 
 
+def test_the_version_is_read_from_the_name_of_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert magics.installed_jax() == metadata.version("jax")
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    assert magics.installed_jax() == metadata.version("jax")
+
+
 @pytest.mark.parametrize("version", ["0.8.1", "0.12.9", "0.12.0.1", "next"])
 def test_of_any_other_nothing_is_said(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: version)
+    monkeypatch.setattr(magics, "installed_jax", lambda: version)
     assert magics.newer_jax() == ""
 
 

@@ -20,8 +20,9 @@ from jaxscope.model.profile import (
     SessionTimes,
     SourceLine,
 )
+from jaxscope.view.bundle.bounds import MOST_EQUATIONS
 from jaxscope.view.bundle.figures import by_instruction, by_line
-from jaxscope.view.bundle.payload import CAP, MOST_EQUATIONS, PAYLOAD_SCHEMA, payload, size
+from jaxscope.view.bundle.payload import CAP, PAYLOAD_SCHEMA, payload, size
 from tests.view.conftest import plain, text_of, with_program
 from tests.view.report.test_document_html import EVIL, RECORDS, evil
 

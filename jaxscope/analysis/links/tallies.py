@@ -1,0 +1,208 @@
+"""Instructions, FLOPs and bytes of a compiled program by the lines of a source.
+
+An instruction counts at the line of its own equation; where it may be of several, at none of them.
+"""
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+from jaxscope.analysis.cost import ProgramCost, counted
+from jaxscope.analysis.hlo import HloModule, Instruction, real_instructions
+from jaxscope.analysis.links.anchors import HOLDERS
+from jaxscope.analysis.links.attribution import MOVING
+from jaxscope.analysis.links.line_links import Same
+from jaxscope.model import Anchor, Equation, Phase, Stage
+
+LinePhase = tuple[int, Phase]
+"""A line and a phase."""
+
+
+EVERYWHERE = -1
+"""In place of a source: every equation on line 0."""
+
+
+def defining(equations: Iterable[Equation], source: int) -> dict[int, int]:
+    """Equation → its defining line: that of its innermost frame in the source."""
+    if source == EVERYWHERE:
+        return {equation.id: 0 for equation in equations}
+    return {
+        equation.id: frame.span.line
+        for equation in equations
+        if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
+    }
+
+
+class Bracket(NamedTuple):
+    """The bounds of a line's figure."""
+
+    low: float
+    """Only what is known by a tag."""
+    high: float
+    """All that may be of the line: also what may be of a different one."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether more than a quarter is not exact, so that the bracket replaces the figure."""
+        return self.high - self.low > _INEXACT * self.high
+
+
+_INEXACT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The part of a quantity of a program that is of no single line of a source."""
+
+    unattributed: float
+    total: float
+    """Of the program: the lines and what is unattributed."""
+    lines: tuple[int, ...]
+    """The lines that all of it may be of; empty where other code may be, too."""
+
+
+def candidates(instruction: Instruction, anchor: Anchor) -> tuple[int, ...]:
+    """The equations that an instruction is of, or may be; of what holds others, its own."""
+    holds = anchor.exact and instruction.opcode in HOLDERS
+    return anchor.equations[:1] if holds else anchor.equations
+
+
+def is_certain(anchor: Anchor, line_of: Callable[[int], Any]) -> bool:
+    """Whether the line is known: by a tag, or since all equations that it can be are on it."""
+    if anchor.exact:
+        return True
+    return bool(anchor.among) and len({*map(line_of, (*anchor.equations, *anchor.among))}) == 1
+
+
+class _Places(NamedTuple):
+    """The lines that an instruction is of, or may be."""
+
+    lines: frozenset[int]
+    first: LinePhase | None
+    """The first of them, with its phase."""
+    elsewhere: bool
+    """Whether it is, or may be, of code outside the source."""
+    certain: bool
+
+    @classmethod
+    def of(cls, found: Iterable[LinePhase | None], certain: bool) -> "_Places":
+        places = list(found)
+        known = [place for place in places if place is not None]
+        lines = frozenset(line for line, _ in known)
+        first = known[0] if known else None
+        return cls(lines, first, len(known) < len(places) or not known, certain)
+
+    @classmethod
+    def joined(cls, several: "Sequence[_Places]") -> "_Places":
+        return cls(
+            frozenset(line for one in several for line in one.lines),
+            next((one.first for one in several if one.first is not None), None),
+            any(one.elsewhere for one in several),
+            all(one.certain for one in several),
+        )
+
+
+_NOWHERE = _Places(frozenset(), None, True, False)
+
+
+class Tally:
+    """A quantity of a program by line, as far as the line is known."""
+
+    def __init__(self) -> None:
+        self.values: defaultdict[LinePhase, float] = defaultdict(float)
+        self.sure: defaultdict[int, float] = defaultdict(float)
+        """The part by tags."""
+        self.shared: defaultdict[int, float] = defaultdict(float)
+        """By line: what may be of it or of others."""
+        self.total = 0.0
+        self._lines: defaultdict[int, float] = defaultdict(float)
+        self._rest = 0.0
+        self._elsewhere = False
+
+    def add(self, amount: float, places: _Places) -> None:
+        """Count an amount at its line, or, where there is not one, at none."""
+        self.total += amount
+        if len(places.lines) == 1 and places.first is not None and not places.elsewhere:
+            line = places.first[0]
+            self.values[places.first] += amount
+            self._lines[line] += amount
+            self.sure[line] += amount * places.certain
+            return
+        self._rest += amount
+        self._elsewhere |= places.elsewhere
+        for line in places.lines:
+            self.shared[line] += amount
+
+    def of(self, line: int) -> float:
+        return self._lines[line]
+
+    def bracket(self, line: int) -> Bracket:
+        return Bracket(self.sure[line], self._lines[line] + self.shared[line])
+
+    def rest(self) -> Rest:
+        lines = () if self._elsewhere else tuple(sorted(n for n, x in self.shared.items() if x))
+        return Rest(self._rest, self.total, lines)
+
+
+@dataclass(slots=True)
+class Tallies:
+    instructions: Tally = field(default_factory=Tally)
+    flops: Tally = field(default_factory=Tally)
+    bytes: Tally = field(default_factory=Tally)
+
+
+# The text, the HTML and the viewer's data of one report need the same.
+@functools.lru_cache(maxsize=8)
+def tallies(equations: Same[tuple[Equation, ...]], compiled: Same[Stage], source: int) -> Tallies:
+    """The quantities of a compiled program by the lines of one source."""
+    stage = compiled.value
+    module, cost = cast("tuple[HloModule, ProgramCost]", counted(stage.text))
+    lines = defining(equations.value, source)
+    anchors = {anchor.line: anchor for anchor in stage.anchors}
+    home = {number: (line, equations.value[number].phase) for number, line in lines.items()}
+    by_candidates: dict[tuple[tuple[int, ...], bool], _Places] = {}
+    known: dict[int, _Places] = {}
+
+    def places(instruction: Instruction) -> _Places:
+        found = known.get(instruction.line)
+        if found is None:
+            found = known[instruction.line] = located(instruction)
+        return found
+
+    def located(instruction: Instruction) -> _Places:
+        anchor = anchors.get(instruction.line)
+        if anchor is None:
+            return _NOWHERE
+        # Instructions of one equation have the same.
+        key = candidates(instruction, anchor), is_certain(anchor, lines.get)
+        found = by_candidates.get(key)
+        if found is None:
+            found = by_candidates[key] = _Places.of(map(home.get, key[0]), key[1])
+        return found
+
+    def moving(instruction: Instruction) -> _Places:
+        """Of a fusion, all that computes inside: its data are those of all these lines."""
+        inside = () if instruction.opcode != "fusion" else module.inside(instruction)
+        found = [places(i) for i in inside if i.opcode not in MOVING]
+        return _Places.joined(found) if found else places(instruction)
+
+    made = Tallies()
+    for instruction in real_instructions(module):
+        made.instructions.add(1, places(instruction))
+    for instruction, flops in _counted(module, cost):
+        made.flops.add(flops, places(instruction))
+    for row in cost.by_instruction:
+        instruction = module.instruction(row.name)
+        if instruction is not None and row.bytes_accessed:
+            made.bytes.add(row.bytes_accessed * row.times, moving(instruction))
+    return made
+
+
+def _counted(module: HloModule, cost: ProgramCost) -> Iterator[tuple[Instruction, float]]:
+    """The instructions with FLOPs, those inside fusions in place of these, and the FLOPs."""
+    for row in (*cost.by_instruction, *cost.fused):
+        instruction = module.instruction(row.name)
+        if instruction is not None and row.flops and instruction.opcode != "fusion":
+            yield instruction, row.flops * row.times

@@ -1,0 +1,36 @@
+"""Import in the background what the first cell would wait for.
+
+A run and its report need 250 modules of ours, a third of a second. They are imported while the
+kernel waits for the next cell; those that need jax, once the user has imported it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import threading
+
+WITHOUT_JAX = (
+    "jaxscope.model.compile_log",
+    "jaxscope.analysis.findings",
+    "jaxscope.results.report",
+    "jaxscope.view.report.document",
+    "jaxscope.view.bundle.payload",
+    "jaxscope.magics.session.next_steps",
+)
+WITH_JAX = ("jaxscope.capture.run.run",)
+
+
+def preload(names: tuple[str, ...]) -> None:
+    """Import these modules in a thread. It ends before Python does: C++ code must not be cut."""
+    missing = [name for name in names if name not in sys.modules]
+    if missing:
+        threading.Thread(target=_load, args=(missing,), name="jaxscope-preload").start()
+
+
+def _load(names: list[str]) -> None:
+    for name in names:
+        # The cell that needs the module imports it again, and reports the error.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
