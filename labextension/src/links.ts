@@ -14,8 +14,13 @@ export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   cached(map, key, () => []).push(value);
 }
 
+interface Cache<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): unknown;
+}
+
 /** The value of a key, made once. */
-export function cached<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+export function cached<K, V>(map: Cache<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();
@@ -160,15 +165,25 @@ export interface LineOrigin {
 
 /** The anchors of a stage, by line and by equation. */
 export class Anchors {
-  readonly byLine = new Map<number, LineOrigin>();
-  private readonly byEquation = new Map<number, number[]>();
+  readonly byLine: ReadonlyMap<number, LineOrigin>;
+  /** Made for the first selection: the lines in sight at first need none. */
+  private equationLines: ReadonlyMap<number, number[]> | undefined;
 
   /** `inexactWhy`: the reason of the inexact anchors that have none of their own. */
   constructor(anchors: readonly AnchorJson[], inexactWhy = "") {
-    for (const { line, equations, exact, why } of anchors) {
-      this.byLine.set(line, { equations, exact, why: why || (exact ? "" : inexactWhy) });
-      for (const id of equations) push(this.byEquation, id, line);
+    const explained = (anchor: AnchorJson) =>
+      anchor.exact || anchor.why ? anchor : { ...anchor, why: inexactWhy };
+    this.byLine = new Map(anchors.map((anchor) => [anchor.line, explained(anchor)]));
+  }
+
+  private get byEquation(): ReadonlyMap<number, number[]> {
+    if (this.equationLines) return this.equationLines;
+    const found = new Map<number, number[]>();
+    for (const [line, { equations }] of this.byLine) {
+      for (const id of equations) push(found, id, line);
     }
+    this.equationLines = found;
+    return found;
   }
 
   /** Lines that come from any of these equations, ascending. */
