@@ -98,9 +98,9 @@ export class Equations {
   owners(source: number): Map<number, number> {
     const map = new Map<number, number>();
     for (const line of this.homes(source).values()) map.set(line, line);
-    for (const id of this.byId.keys()) {
+    for (const id of this.homes(source).keys()) {
       const [place] = this.places(id, source);
-      if (!place) continue;
+      if (!place || place.span[0] === place.span[2]) continue;
       for (let line = place.span[0]; line <= place.span[2]; line++) {
         if (!map.has(line)) map.set(line, place.span[0]);
       }
@@ -171,9 +171,12 @@ export class Anchors {
 
   /** `inexactWhy`: the reason of the inexact anchors that have none of their own. */
   constructor(anchors: readonly AnchorJson[], inexactWhy = "") {
-    const explained = (anchor: AnchorJson) =>
-      anchor.exact || anchor.why ? anchor : { ...anchor, why: inexactWhy };
-    this.byLine = new Map(anchors.map((anchor) => [anchor.line, explained(anchor)]));
+    const found = new Map<number, LineOrigin>();
+    for (const anchor of anchors) {
+      const isExplained = anchor.exact || anchor.why;
+      found.set(anchor.line, isExplained ? anchor : { ...anchor, why: inexactWhy });
+    }
+    this.byLine = found;
   }
 
   private get byEquation(): ReadonlyMap<number, number[]> {

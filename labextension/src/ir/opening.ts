@@ -11,8 +11,11 @@ export function openingLine(
   rows: Readonly<Record<string, InstructionFiguresJson>>,
 ): number {
   if (kind !== "hlo" && kind !== "optimized_hlo") return 1;
-  const timed = Object.keys(rows).filter((line) => rows[line]?.share);
-  const slowest = kind === "optimized_hlo" ? costliest(timed.map(Number), rows) : undefined;
+  const timed: number[] = [];
+  if (kind === "optimized_hlo") {
+    for (let line = 1; line <= lines.length; line++) if (rows[line]?.share) timed.push(line);
+  }
+  const slowest = costliest(timed, rows);
   return slowest ?? entryLine(lines);
 }
 
