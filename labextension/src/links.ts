@@ -14,8 +14,13 @@ export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   cached(map, key, () => []).push(value);
 }
 
+interface Cache<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): unknown;
+}
+
 /** The value of a key, made once. */
-export function cached<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+export function cached<K, V>(map: Cache<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();
@@ -93,9 +98,9 @@ export class Equations {
   owners(source: number): Map<number, number> {
     const map = new Map<number, number>();
     for (const line of this.homes(source).values()) map.set(line, line);
-    for (const id of this.byId.keys()) {
+    for (const id of this.homes(source).keys()) {
       const [place] = this.places(id, source);
-      if (!place) continue;
+      if (!place || place.span[0] === place.span[2]) continue;
       for (let line = place.span[0]; line <= place.span[2]; line++) {
         if (!map.has(line)) map.set(line, place.span[0]);
       }
@@ -160,15 +165,28 @@ export interface LineOrigin {
 
 /** The anchors of a stage, by line and by equation. */
 export class Anchors {
-  readonly byLine = new Map<number, LineOrigin>();
-  private readonly byEquation = new Map<number, number[]>();
+  readonly byLine: ReadonlyMap<number, LineOrigin>;
+  /** Made for the first selection: the lines in sight at first need none. */
+  private equationLines: ReadonlyMap<number, number[]> | undefined;
 
   /** `inexactWhy`: the reason of the inexact anchors that have none of their own. */
   constructor(anchors: readonly AnchorJson[], inexactWhy = "") {
-    for (const { line, equations, exact, why } of anchors) {
-      this.byLine.set(line, { equations, exact, why: why || (exact ? "" : inexactWhy) });
-      for (const id of equations) push(this.byEquation, id, line);
+    const found = new Map<number, LineOrigin>();
+    for (const anchor of anchors) {
+      const isExplained = anchor.exact || anchor.why;
+      found.set(anchor.line, isExplained ? anchor : { ...anchor, why: inexactWhy });
     }
+    this.byLine = found;
+  }
+
+  private get byEquation(): ReadonlyMap<number, number[]> {
+    if (this.equationLines) return this.equationLines;
+    const found = new Map<number, number[]>();
+    for (const [line, { equations }] of this.byLine) {
+      for (const id of equations) push(found, id, line);
+    }
+    this.equationLines = found;
+    return found;
   }
 
   /** Lines that come from any of these equations, ascending. */

@@ -56,7 +56,7 @@ export async function loadPayload(value: unknown, viewer = VERSION): Promise<Loa
 
 async function unpacked(data: string): Promise<string> {
   try {
-    return new TextDecoder().decode(await gunzip(bytesOf(data)));
+    return await gunzip(bytesOf(data));
   } catch (error) {
     if (error instanceof RangeError) {
       throw new UnreadablePayload(`${error.message} Open it in Python: jaxscope.load(path).`);

@@ -1,9 +1,18 @@
 import { expect, test } from "vitest";
-import { openingLine } from "../src/ir/opening";
-import type { InstructionFiguresJson } from "../src/schema/report";
+import { openingLine as opening } from "../src/ir/opening";
+import { splitLines } from "../src/links";
+import type { InstructionFiguresJson, StageKind } from "../src/schema/report";
 
 const HLO =
   "HloModule m\n\n%inner (a: f32[]) -> f32[] {\n}\n\nENTRY %main (a: f32[]) -> f32[] {\n}";
+
+function openingLine(
+  kind: StageKind,
+  text: string,
+  rows: Record<number, InstructionFiguresJson>,
+): number {
+  return opening(kind, splitLines(text), rows);
+}
 
 function row(share?: number, bytes = 0): InstructionFiguresJson {
   return { shape: "f32[]", flops: 0, bytes, times: 1, ...(share === undefined ? {} : { share }) };

@@ -160,7 +160,7 @@ ECOSYSTEM = {
         )
     },
     "a training step with Flax NNX": (
-        at(9, "-o nnx_step", "model.first.kernel", "bwd eqns"),
+        at(9, "-o nnx_step", "model.first.kernel", "FLOPs +bwd"),
         at(9, "loss after three more steps", "0 compiles"),
     ),
     "Chex: at most one trace": (

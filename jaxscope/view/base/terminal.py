@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope import words
 from jaxscope.view.base.document import (
     Advice,
     Beside,
@@ -137,11 +136,12 @@ class Terminal:
             cut = fitted(shown[number], room)
             flag = self.paint("!", "mark") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
-            if widths:
-                beside_line = row.words or (words.UNKNOWN,) * len(widths)
-                figures = "".join(f"  {w:>{n}}" for w, n in zip(beside_line, widths, strict=True))
-                out += " " * (room - columns(cut)) + self.paint(figures, "" if row.words else "dim")
-            yield out + (" " + self.paint(bar(row.share, _BAR), "mark") if bars else "")
+            if widths and row.words:
+                figures = "".join(f"  {w:>{n}}" for w, n in zip(row.words, widths, strict=True))
+                out += " " * (room - columns(cut)) + figures
+            if bars and row.share:
+                out += " " + self.paint(bar(row.share, _BAR), "mark")
+            yield out
 
     def table(self, table: Table) -> Iterator[str]:
         """Write aligned columns; empty ones are left out, and the last is wrapped.

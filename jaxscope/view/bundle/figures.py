@@ -30,6 +30,7 @@ from jaxscope.analysis.profile.shares import (
 )
 from jaxscope.model import Program, Stage, StageKind
 from jaxscope.model.profile import CellProfile, Profile
+from jaxscope.view.profile.hottest import longest_source
 from jaxscope.view.profile.instructions import bounds_of
 
 Json = dict[str, Any]
@@ -49,7 +50,7 @@ def hottest_source(program: Program, sources: int, cell: CellProfile | None = No
     ]
     if cell is not None and any(longest[1:]):
         longest[0] = 0.0
-    return max(range(sources), key=longest.__getitem__, default=0)
+    return longest_source(longest)
 
 
 def by_line(program: Program, sources: int, cell: CellProfile | None = None) -> list[Json]:

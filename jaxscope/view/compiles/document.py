@@ -82,7 +82,7 @@ def _table(found: Sequence[LogRow]) -> Table:
 def _row(row: LogRow, slowest: float) -> tuple[str, ...]:
     stages = tuple(zip(("trace", "lower", "XLA"), row.stages, strict=True))
     what = row.what if row.what == OPERATIONS else f"`{row.what}`"
-    mark = "failed" if row.failed else "again" if row.again else ""
+    mark = "again" if row.again and not row.failed else ""
     callers = f"called from {' ← '.join(row.callers)}" if row.callers else ""
     below = Below(row.text, "line"), Below(callers, "aside"), Below(row.fix, "fix")
     below = tuple(one for one in (*below, Below(row.disk_cache)) if one.text)
@@ -91,5 +91,5 @@ def _row(row: LogRow, slowest: float) -> tuple[str, ...]:
         Cell(f"{what} {row.times}".rstrip(), below=(Below(mark, "aside"),) if mark else ()),
         words.seconds(row.seconds),
         Cell("", picture=small_bar(stages, words.seconds, slowest)),
-        Cell(row.why, "flag" if mark else "", below=below),
+        Cell(row.why, "flag" if row.failed or mark else "", below=below),
     )

@@ -50,9 +50,8 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         lead = (found.unreliable, *filter(None, [found.sampling_note]), *offered)
         return Chapter(KEY, _TITLE, lead, (*isolated_lines(record, program, found), *ops))
     bounds = bounds_of(program, found)
-    lead = (
-        _first(record, found),
-        *itertools.islice(_elsewhere(record, found), 2),
+    lead = (_first(record, found), *itertools.islice(_elsewhere(record, found), 2))
+    notes = (
         *_joint(found),
         *_isolated(program, found),
         *filter(None, [found.sampling_note]),
@@ -66,7 +65,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         by_line(record, found, bounds),
         by_op(found, bounds),
         *by_equations(program, found, times),
-        _quality(found),
+        _quality(found, notes),
         rest(found),
         *isolated_lines(record, program, found),
         *roofs(program, found, bounds),
@@ -116,14 +115,14 @@ def _elsewhere(record: Record, profile: Profile) -> Iterator[str]:
         if row.share >= WORTH:
             mark = "≈" if row.is_estimate else ""
             yield (
-                f"In {record.sources[source].name}, line {line} takes most: {mark}"
+                f"Line {line} of {record.sources[source].name} takes most: {mark}"
                 f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
                 f"`{code(record, (source, line))}`"
             )
 
 
-def _quality(profile: Profile) -> Part:
-    """Coverage, attribution and quality of the measurement, a row each."""
+def _quality(profile: Profile, notes: tuple[str, ...]) -> Part:
+    """Coverage, attribution and quality of the measurement, and what qualifies it, a row each."""
     covered = profile.covered_s
     attribution = [
         f"{words.percent(seconds / covered)} {kind}"
@@ -150,6 +149,7 @@ def _quality(profile: Profile) -> Part:
         ("Coverage", f"{coverage}, dispatch {words.seconds(profile.dispatch_s)}"),
         ("Attribution", ", ".join(attribution) or "exact"),
         ("Quality", ", ".join(quality)),
+        *(("Note", note) for note in notes),
     )
     return Part("", Table(("", ""), rows), brief=True)
 

@@ -11,6 +11,8 @@ from jaxscope.model.profile import CellLine, CellProfile, Profile, SourceLine
 
 WORTH = 0.1
 """Share of a call or a cell from which a line is named."""
+NEARLY = 0.98
+"""Part of the longest time from which two times are taken as the same."""
 
 
 def hottest(record: Record, program: Program) -> str:
@@ -22,17 +24,24 @@ def hottest(record: Record, program: Program) -> str:
         joint = profile.joint[0]
         share = words.percent(joint.seconds / profile.whole_s)
         return f"{share} on lines {line_numbers(joint.places)} together"
-    for source in range(len(record.sources)):
-        totals = source_shares(profile, source)
-        if not totals:
-            continue
-        line, row = max(totals.items(), key=lambda item: item[1].seconds)
-        if row.share < WORTH:
-            return ""
-        mark = "≈" if row.is_estimate else ""
-        where = f" of {record.sources[source].name}" if source else ""
-        return f"{mark}{words.percent(row.share)} on line {line}{where}"
-    return ""
+    totals = [source_shares(profile, source) for source in range(len(record.sources))]
+    longest = [max((row.share for row in rows.values()), default=0.0) for rows in totals]
+    source = longest_source(longest)
+    if not totals or longest[source] < WORTH:
+        return ""
+    line, row = max(totals[source].items(), key=lambda item: item[1].seconds)
+    mark = "≈" if row.is_estimate else ""
+    where = f" of {record.sources[source].name}" if source else ""
+    return f"{mark}{words.percent(row.share)} on line {line}{where}"
+
+
+def longest_source(shares: Sequence[float]) -> int:
+    """The source with the longest line, by the share of that line in each source.
+
+    A line has the time of the code that it calls: of sources with nearly the same, the first.
+    """
+    most = max(shares, default=0.0)
+    return next((i for i, share in enumerate(shares) if share >= NEARLY * most), 0)
 
 
 def hottest_line(profile: CellProfile) -> CellLine | None:

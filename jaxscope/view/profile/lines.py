@@ -107,7 +107,7 @@ def by_line(record: Record, profile: Profile, bounds: Mapping[str, Bound]) -> Pa
     several = len(record.sources) > 1
     for row in sorted(profile.lines, key=lambda row: -row.seconds):
         place = (row.place.source, row.place.line)
-        name = f"{record.sources[row.place.source].name} " if several else ""
+        name = f"{record.sources[row.place.source].name}:" if several else ""
         share = row.seconds / profile.whole_s if profile.whole_s else math.nan
         bracket = f"{words.seconds(row.low_s)} … {words.seconds(row.high_s)}" if row.shared else ""
         low, high = row.range_s

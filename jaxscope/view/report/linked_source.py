@@ -48,13 +48,8 @@ _LETTER = {StageKind.OPTIMIZED_HLO: "o", StageKind.JAXPR: "j"}
 _TURNS = {str(Phase.BACKWARD): "←", str(Phase.REMATERIALIZED): "↻"}
 """Marks of stage lines; forward lines have none."""
 _FLOP = ("FLOPs", "FLOPs per call, and their share")
-_HEADS = (("eqns", "equations of the jaxpr"), ("instr", "instructions of the optimized HLO"), _FLOP)
-_PHASE_HEADS = (
-    _HEADS[0],
-    ("bwd eqns", "equations of the backward pass among them"),
-    *_HEADS[1:],
-    ("bwd FLOPs", "the share of the line's FLOPs that the backward pass does"),
-)
+_HEADS = (_FLOP,)
+_PHASE_HEADS = (_FLOP, ("bwd", "the share of the line's FLOPs that the backward pass does"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +174,7 @@ class Linked:
                 yield f"Source: {self._record.sources[index].name}", self._source(index)
 
     def _source(self, index: int) -> Html:
-        """A table: line, code, equations, instructions, FLOPs with their share."""
+        """A table: line, code, FLOPs with their share."""
         if index >= len(self._record.sources):
             return NOTHING
         lines = self._source_lines[index]
@@ -291,20 +286,14 @@ def column_heads(phases: bool) -> tuple[tuple[str, str], ...]:
 
 
 def line_words(row: LineFigures, phases: bool) -> tuple[str, ...]:
-    """Equations, instructions and FLOPs of a line, each followed by its part in the backward pass
-    if the program has `phases`."""
-    mark = "≥" if row.at_least else "" if row.exact else "≈"
-    instructions = words.UNKNOWN if row.instructions is None else f"{mark}{row.instructions}"
-    equations, flops = str(row.equations), flops_words(row)
-    if not phases:
-        return equations, instructions, flops
-    backward = str(row.backward.equations)
-    return equations, backward, instructions, flops, words.percent(row.backward_share)
+    """FLOPs of a line, and the backward pass's share of them if the program has `phases`."""
+    flops = flops_words(row)
+    return (flops, words.percent(row.backward_share)) if phases else (flops,)
 
 
 def _cells(row: LineFigures | None, total: float, phases: bool) -> Iterator[Html]:
     if row is None:
-        yield from [tag("td", words.UNKNOWN, align="right")] * (5 if phases else 3)
+        yield from [tag("td")] * len(column_heads(phases))
         return
     share = row.flops / total if total and row.flops else 0.0
     for head, word in zip(column_heads(phases), line_words(row, phases), strict=True):

@@ -1,8 +1,9 @@
 /** Styles of lines: the color of their source line, findings, eliminated and approximate lines. */
 
+import { cached, type LineOrigin } from "../links";
 import type { ReportModel } from "../model";
 import type { EquationJson, Phase, StageKind } from "../schema/report";
-import type { LineDress } from "../text/look";
+import type { Dress, LineDress } from "../text/look";
 
 export const PHASES: Readonly<Record<Phase, string>> = {
   primal: "",
@@ -60,12 +61,13 @@ export function stageDress(
   model: ReportModel,
   kind: StageKind,
   hues: ReadonlyMap<number, number>,
-): Map<number, LineDress> {
-  const dress = new Map<number, LineDress>();
+): Dress {
+  const made = new Map<number, LineDress>();
   const homes = model.equations.homes(model.source);
   const byId = model.equations.byId;
   const eliminated = kind === "jaxpr" ? eliminatedOf(model) : new Map<number, string>();
-  for (const [line, { equations, exact }] of model.anchors(kind).byLine) {
+  const { byLine } = model.anchors(kind);
+  const styled = ({ equations, exact }: LineOrigin): LineDress => {
     const look: LineDress = {};
     // The hue of the first equation with a defining line in this source.
     const home = equations.find((id) => homes.has(id));
@@ -77,7 +79,12 @@ export function stageDress(
     const reasons = equations.map((id) => eliminated.get(id));
     const reason = reasons[0];
     if (reason !== undefined && reasons.every((each) => each !== undefined)) look.dim = reason;
-    dress.set(line, look);
-  }
-  return dress;
+    return look;
+  };
+  return {
+    get(line) {
+      const anchor = byLine.get(line);
+      return anchor && cached(made, line, () => styled(anchor));
+    },
+  };
 }

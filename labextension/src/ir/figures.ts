@@ -1,5 +1,6 @@
 /** The figure beside the lines: one column, of one measure. */
 
+import { cached } from "../links";
 import type { ReportModel } from "../model";
 import type { BracketJson, InstructionFiguresJson, LineFiguresJson } from "../schema/report";
 import type { Cell, Column, Figures } from "../text/look";
@@ -73,47 +74,70 @@ export function sourceFigures(model: ReportModel, measure: Measure | undefined):
           }
         : "",
   };
-  return column(measure, rows, cells[measure]);
+  const found = new Map(
+    Object.entries(rows).map(([line, row]) => [Number(line), cells[measure](row)]),
+  );
+  const width = widest([...found.values()].map(textOf));
+  return column(measure, width, (line) => found.get(line));
 }
+
+/** The figures of the instructions by measure: they are long, and do not change. */
+const known = new WeakMap<Rows, Map<Measure, Figures | null>>();
+type Rows = Readonly<Record<string, InstructionFiguresJson>>;
 
 /** Beside the optimized HLO; the longest bar is the largest. */
 export function instructionFigures(
   model: ReportModel,
   measure: Measure | undefined,
 ): Figures | null {
-  const rows = model.instructions;
-  const all = Object.values(rows);
-  const most = (of: (row: InstructionFiguresJson) => Figure) =>
-    all.reduce((most, row) => Math.max(most, (of(row) ?? 0) * row.times), 0);
-  const cell = (amount: Figure, times: number, most: number, words: typeof short): Cell => {
-    if (amount === null) return UNKNOWN;
-    const whole = (amount ?? 0) * times;
-    return whole ? { text: words(whole), bar: part(whole, most) } : "";
-  };
-  if (measure === "time") {
-    if (!all.some(({ share }) => share !== undefined)) return null;
-    return column(measure, rows, ({ share }) =>
-      share === undefined ? "" : { text: percent(share), bar: share },
-    );
-  }
-  if (!all.length || (measure !== "FLOPs" && measure !== "bytes")) return null;
-  const [of, words] =
-    measure === "FLOPs"
-      ? [(row: InstructionFiguresJson) => row.flops, short]
-      : [(row: InstructionFiguresJson) => row.bytes, size];
-  const largest = most(of);
-  return column(measure, rows, (row) => cell(of(row), row.times, largest, words));
+  if (!measure || measure === "residuals") return null;
+  const rows: Rows = model.instructions;
+  const made = cached(known, rows, () => new Map<Measure, Figures | null>());
+  return cached(made, measure, () => ofInstructions(rows, measure));
 }
 
-/** A column as wide as its longest text; none where every cell is empty. */
-function column<Row>(
+/** Only the cells in sight are put into words, and each amount once for the width. */
+function ofInstructions(rows: Rows, measure: Exclude<Measure, "residuals">): Figures | null {
+  const [amount, words] = AMOUNTS[measure];
+  const amounts = new Set<Figure>();
+  let most = 0;
+  for (const row of Object.values(rows)) {
+    const found = amount(row);
+    amounts.add(found);
+    most = Math.max(most, found ?? 0);
+  }
+  const whole = measure === "time" ? 1 : most;
+  const isShown = (found: Figure) => Boolean(found) || (found === 0 && measure === "time");
+  const text = (found: Figure) => {
+    if (found === null) return UNKNOWN;
+    return isShown(found) ? words(found) : "";
+  };
+  return column(measure, widest([...amounts].map(text)), (line) => {
+    const row = rows[line];
+    if (!row) return undefined;
+    const found = amount(row);
+    return isShown(found) ? { text: text(found), bar: part(found, whole) } : text(found);
+  });
+}
+
+type Amount = (row: InstructionFiguresJson) => Figure;
+const times = (found: Figure, { times }: InstructionFiguresJson) => found && found * times;
+
+/** Per call; null where it is unknown. */
+const AMOUNTS: Readonly<
+  Record<Exclude<Measure, "residuals">, [Amount, (value: Figure) => string]>
+> = {
+  time: [(row) => row.share, percent],
+  FLOPs: [(row) => times(row.flops, row), short],
+  bytes: [(row) => times(row.bytes, row), size],
+};
+
+/** A column of this width; none where every cell is empty. */
+function column(
   measure: Measure,
-  rows: Readonly<Record<string, Row>>,
-  cell: (row: Row) => Cell,
+  width: number,
+  cell: (line: number) => Cell | undefined,
 ): Figures | null {
-  const cells = new Map(Object.entries(rows).map(([line, row]) => [Number(line), cell(row)]));
-  const widths = [...cells.values()].map((each) => textOf(each).length);
-  const width = Math.max(0, ...widths);
   if (!width) return null;
   const columns: Column[] = [
     { title: measure, hint: HINTS[measure], css: "jxs-heat", width: width + 2 },
@@ -121,10 +145,14 @@ function column<Row>(
   return {
     columns,
     cells: (line) => {
-      const found = cells.get(line);
+      const found = cell(line);
       return found === undefined ? null : [found];
     },
   };
+}
+
+function widest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, text.length), 0);
 }
 
 function textOf(cell: Cell): string {

@@ -48,11 +48,11 @@ export class Frame {
     return this.query !== "";
   }
 
-  show(text: string): void {
+  show(text: string, lines?: readonly string[], line?: number): void {
     this.text = text;
     this.message.hide();
     this.pane.element.hidden = false;
-    this.pane.show(text);
+    this.pane.show(text, lines, line);
     if (this.query) this.pane.search(this.query);
   }
 

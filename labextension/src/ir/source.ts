@@ -51,9 +51,11 @@ export class SourcePane {
     this.lines = splitLines(source?.text ?? "");
     this.unseen ||= this.shown !== model.source;
     this.shown = model.source;
-    if (this.lines.length) this.frame.show(source?.text ?? "");
+    if (this.lines.length) this.frame.show(source?.text ?? "", this.lines);
     else this.frame.showMessage("The source is empty.");
-    this.frame.pane.dress(sourceDress(model, this.room.hues()));
+    const dress = sourceDress(model, this.room.hues());
+    const flags = [...dress].filter(([, { flag }]) => flag).map(([line]) => line);
+    this.frame.pane.dress(dress, flags);
     this.figure();
     this.begin();
   }

@@ -40,6 +40,8 @@ export class StagePane {
   private followed: Selection | null = null;
   /** The text has not been scrolled to its opening line, for want of a height. */
   private unseen = false;
+  /** The line to which a new text scrolls. */
+  private opening = 1;
 
   constructor(
     private readonly room: Room,
@@ -123,15 +125,16 @@ export class StagePane {
     this.unseen = false;
     // A search has scrolled to its match.
     if (this.frame.searched) return;
-    const line = openingLine(this.kind, state.stage.text, model.instructions);
-    this.frame.pane.beginAt(line, FOLLOWED);
+    this.frame.pane.beginAt(this.opening, FOLLOWED);
     if (model.pinned) this.reveal(model.pinned);
   }
 
   private fill(state: TextState): void {
     const { model } = this.room;
     if ("stage" in state) {
-      this.frame.show(state.stage.text);
+      const lines = this.room.texts.lines(this.kind);
+      this.opening = openingLine(this.kind, lines, model.instructions);
+      this.frame.show(state.stage.text, lines, this.opening);
       this.followed = null;
       return;
     }

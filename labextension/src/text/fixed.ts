@@ -1,6 +1,6 @@
 /** A read-only document, with the ends of very long lines cut off. */
 
-import { EditorState, type Extension, Text } from "@codemirror/state";
+import { EditorState, type Extension, type Range, Text } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
 import { cutOff } from "./hidden";
 import { Placeholder } from "./paint";
@@ -11,13 +11,14 @@ export function documentOf(lines: readonly string[]): Text {
 
 /** Given with the state, so that the editor never measures the hidden parts. */
 export function cuts(lines: readonly string[], doc: Text): Extension {
-  const found = lines.flatMap((line, index) => {
+  const found: Range<Decoration>[] = [];
+  for (const [index, line] of lines.entries()) {
     const cut = cutOff(line);
-    if (!cut) return [];
+    if (!cut) continue;
     const { from } = doc.line(index + 1);
     const widget = new Placeholder(cut.text, "jxs-cut", "the rest of this line is not shown");
-    return [Decoration.replace({ widget }).range(from + cut.from, from + cut.to)];
-  });
+    found.push(Decoration.replace({ widget }).range(from + cut.from, from + cut.to));
+  }
   return EditorView.decorations.of(Decoration.set(found));
 }
 

@@ -82,9 +82,13 @@ function closing(found: readonly Fold[], lines: readonly string[]): Fold[] {
   });
 }
 
+const SPACE = 32;
+const TAB = 9;
+
 function first(line: string): number {
   let at = 0;
-  while (at < line.length && (line[at] === " " || line[at] === "\t")) at++;
+  for (let code = line.charCodeAt(0); code === SPACE || code === TAB; )
+    code = line.charCodeAt(++at);
   return at;
 }
 

@@ -17,6 +17,11 @@ export interface LineDress {
   flag?: string;
 }
 
+/** The styles of lines; one of a long text may make each when it comes into sight. */
+export interface Dress {
+  get(line: number): LineDress | undefined;
+}
+
 export type Spans = ReadonlyMap<number, readonly (readonly [number, number])[]>;
 /** A figure beside a line: text, or text before a bar from 0 to 1. */
 export type Cell = string | { text: string; bar: number };
@@ -36,7 +41,9 @@ export interface Figures {
 
 export interface Look {
   readonly language: Language;
-  readonly dress: ReadonlyMap<number, LineDress>;
+  readonly dress: Dress;
+  /** The lines with a finding. */
+  readonly flags: readonly number[];
   readonly soft: ReadonlySet<number>;
   readonly hot: ReadonlySet<number>;
   /** In characters, like columns in Python. */
@@ -50,6 +57,7 @@ export interface Look {
 export const PLAIN: Look = {
   language: "python",
   dress: new Map(),
+  flags: [],
   soft: new Set(),
   hot: new Set(),
   spans: new Map(),

@@ -30,7 +30,7 @@ import {
   type Cell,
   type Column,
   changeLook,
-  type LineDress,
+  type Dress,
   type Look,
   look,
   PLAIN,
@@ -44,7 +44,7 @@ import { Sight } from "./sight";
 import type { Language } from "./tokens";
 
 export type { Hideable } from "./hide";
-export type { Cell, Column, LineDress, Spans } from "./look";
+export type { Cell, Column, Dress, LineDress, Spans } from "./look";
 export type { Language } from "./tokens";
 
 /** Columns in characters, as in Python; -1 where there is no character. Lines from 1. */
@@ -61,7 +61,6 @@ export interface PaneEvents {
 
 export class TextPane {
   readonly element = document.createElement("div");
-  private readonly message = document.createElement("div");
   private readonly spoken = document.createElement("div");
   private readonly view: EditorView;
   private readonly ruler: Ruler;
@@ -80,7 +79,6 @@ export class TextPane {
     private readonly events: PaneEvents,
   ) {
     this.element.className = "jxs-text";
-    this.message.className = "jxs-message";
     this.spoken.className = "jxs-away";
     this.spoken.setAttribute("role", "status");
     this.mouse = new Mouse({
@@ -93,10 +91,9 @@ export class TextPane {
     this.sight = new Sight(this.view, this.element);
     const body = document.createElement("div");
     body.className = "jxs-text-body";
-    body.append(this.view.dom, this.ruler.element, this.message);
+    body.append(this.view.dom, this.ruler.element);
     this.element.append(body, this.spoken);
     this.element.addEventListener("mouseleave", () => this.mouse.left());
-    this.message.hidden = true;
     requestAnimationFrame(() => {
       // marimo shows a widget in a shadow root, which needs the editor's own styles.
       const root = this.element.getRootNode();
@@ -106,19 +103,18 @@ export class TextPane {
 
   // The text.
 
-  /** Shows a text from its beginning, or a message in its place. */
-  show(text: string, message = ""): void {
-    this.message.textContent = visible(message);
-    this.message.hidden = !message;
-    this.view.dom.style.visibility = message ? "hidden" : "";
+  /** Shows a text from its beginning; `beginAt` scrolls it to `line`. */
+  show(text: string, lines: readonly string[] = splitLines(text), line = 1): void {
     if (text === this.text) return;
     this.text = text;
-    this.lines = splitLines(text);
+    this.lines = lines;
     this.flat = text.includes("\r") ? this.lines.join("\n") : text;
     const { language, hide, figures } = this.now;
     this.view.setState(this.state({ ...PLAIN, language, hide, figures }));
     this.view.scrollDOM.scrollTop = this.view.scrollDOM.scrollLeft = 0;
     this.sight.forget();
+    this.sight.ahead = false;
+    if (line > 1) this.sight.drawAt(this.view.state.doc.line(line).from);
     this.mouse.forget();
     this.rule();
   }
@@ -162,6 +158,7 @@ export class TextPane {
         ),
         paint,
         coloring,
+        EditorView.scrollHandler.of(() => this.sight.ahead),
         EditorView.domEventHandlers({
           keydown: (event, view) => this.key(event, view),
           mousemove: (event, view) => this.lines.length > 0 && this.mouse.moved(event, view),
@@ -177,8 +174,8 @@ export class TextPane {
   // The appearance.
 
   /** Sets the styles of the lines until the text changes. */
-  dress(lines: ReadonlyMap<number, LineDress>): void {
-    this.change({ dress: lines });
+  dress(dress: Dress, flags: readonly number[] = []): void {
+    this.change({ dress, flags });
   }
 
   /** Highlights the selection: `soft` all of it, `hot` its center, `spans` parts of lines. */
@@ -266,13 +263,9 @@ export class TextPane {
 
   /** Scrolls a new text to a line, which should be in the upper `part` of the pane. */
   beginAt(line: number, part = 1): void {
-    this.sight.measure(); // for the test of visibility
     const { doc } = this.view.state;
     if (line < 1 || line > doc.lines) return;
-    const { from } = doc.line(line);
-    // The editor always renders the line of the cursor.
-    this.view.dispatch({ selection: { anchor: from } });
-    this.sight.beginAt(from, part);
+    this.sight.beginAt(doc.line(line).from, part);
   }
 
   focus(): void {

@@ -15,8 +15,6 @@ export function places(lines: Iterable<number>, total: number, pixels: number): 
 export class Ruler {
   readonly element = document.createElement("canvas");
   private waiting = 0;
-  private dress: Look["dress"] | null = null;
-  private flags: number[] = [];
   private hits: Look["hits"]["at"] | null = null;
   private found: Iterable<number> = [];
 
@@ -35,7 +33,7 @@ export class Ruler {
     cancelAnimationFrame(this.waiting);
   }
 
-  private draw({ soft, hot, hits, dress }: Look): void {
+  private draw({ soft, hot, hits, flags }: Look): void {
     const { element } = this;
     const ratio = window.devicePixelRatio || 1;
     const height = Math.round(element.clientHeight * ratio);
@@ -57,17 +55,12 @@ export class Ruler {
         context.fillRect(left * width, y, part * width, HEIGHT * ratio);
       }
     };
-    // Both may be long, and do not change with the selection.
-    if (dress !== this.dress) {
-      this.dress = dress;
-      this.flags = [];
-      for (const [line, style] of dress) if (style.flag) this.flags.push(line);
-    }
+    // They may be many, and do not change with the selection.
     if (hits.at !== this.hits) {
       this.hits = hits.at;
       this.found = new Set(hits.at.map((at) => doc.lineAt(at).number));
     }
-    mark(this.flags, style.columnRuleColor, 0, 0.4);
+    mark(flags, style.columnRuleColor, 0, 0.4);
     mark(this.found, style.textDecorationColor, 0, 1);
     mark(soft, style.outlineColor, 0.3, 0.7);
     mark(hot, style.color, 0, 1);

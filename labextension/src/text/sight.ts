@@ -1,5 +1,6 @@
 /** Scrolling of a text to its lines, also where it is not visible yet. */
 
+import type { TransactionSpec } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { jump } from "./coloring";
 import { unfolding } from "./folding";
@@ -7,6 +8,8 @@ import { unfolding } from "./folding";
 export class Sight {
   /** Cancels the scroll that waits for the text to become visible. */
   forget = () => {};
+  /** The text was drawn ahead of its first scroll: the editor must not scroll by itself, with the page. */
+  ahead = false;
 
   constructor(
     private readonly view: EditorView,
@@ -28,36 +31,59 @@ export class Sight {
     this.view.lineBlockAtHeight(0);
   }
 
-  beginAt(place: number, part: number): void {
-    stillAround(this.element, () => {
-      this.scrollTo(place, true, part);
-      this.measure(); // scrolls
-    });
+  /** Draws a new text around a position before it is measured, so that its beginning is never laid out. */
+  drawAt(place: number): void {
+    this.ahead = true;
+    const effects = [EditorView.scrollIntoView(place, { y: "start" }), jump.of(null)];
+    this.view.dispatch({ selection: { anchor: place }, effects });
   }
 
-  /** Unfolds the parts around a position and scrolls to it; `center` puts it into the upper third. One in the
-   *  upper `part` of the pane is not scrolled. */
-  scrollTo(place: number, center: boolean, part = 1): void {
-    this.forget();
-    if (this.view.inView || typeof IntersectionObserver === "undefined") {
-      this.scrollNow(place, center, part);
+  /** Scrolls a new text to the line of the cursor, which the editor always renders. */
+  beginAt(place: number, part: number): void {
+    const scroll = () =>
+      stillAround(this.element, () => {
+        this.scrollNow(place, true, part, { selection: { anchor: place } });
+        this.measure(); // scrolls
+      });
+    this.inView(isInSight(this.element), scroll);
+  }
+
+  /** Unfolds the parts around a position and scrolls to it; `center` puts it into the upper third. */
+  scrollTo(place: number, center: boolean): void {
+    if (this.view.inView) {
+      this.forget();
+      this.scrollNow(place, center);
       return;
     }
-    // An editor outside of the window measures nothing: with estimated heights it would end elsewhere.
+    this.inView(false, () =>
+      stillAround(this.element, () => {
+        this.measure();
+        this.scrollNow(place, center);
+        this.measure();
+      }),
+    );
+  }
+
+  /** Scrolls now, or when the text comes into sight: an editor outside of the window measures nothing, and
+   *  with estimated heights it would end elsewhere. */
+  private inView(now: boolean, scroll: () => void): void {
+    this.forget();
+    if (now || typeof IntersectionObserver === "undefined") {
+      scroll();
+      return;
+    }
     const watcher = new IntersectionObserver((entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       watcher.disconnect();
-      stillAround(this.element, () => {
-        this.measure();
-        this.scrollNow(place, center, part);
-        this.measure();
-      });
+      scroll();
     });
     watcher.observe(this.element);
     this.forget = () => watcher.disconnect();
   }
 
-  private scrollNow(place: number, center: boolean, part: number): void {
+  /** One in the upper `part` of the pane is not scrolled. */
+  private scrollNow(place: number, center: boolean, part = 1, also: TransactionSpec = {}): void {
+    this.ahead = false;
     const effects = unfolding(this.view.state, place);
     if (effects.length) this.view.dispatch({ effects });
     const { top, bottom } = this.view.lineBlockAt(place);
@@ -69,8 +95,22 @@ export class Sight {
         : EditorView.scrollIntoView(place, { y: "start", yMargin: height / 3, xMargin: 40 });
     const { from, to } = this.view.viewport;
     const far = place < from || place > to;
-    this.view.dispatch({ effects: far ? [scroll, jump.of(null)] : scroll });
+    this.view.dispatch({ ...also, effects: far ? [scroll, jump.of(null)] : scroll });
   }
+}
+
+/** Whether some of an element is in the window, and in every box around it that scrolls. */
+function isInSight(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  let [first, last] = [Math.max(0, top), Math.min(window.innerHeight, bottom)];
+  for (let each = element.parentElement; each && first < last; each = each.parentElement) {
+    if (each.scrollHeight <= each.clientHeight) continue;
+    if (getComputedStyle(each).overflowY === "visible") continue;
+    const box = each.getBoundingClientRect();
+    first = Math.max(first, box.top);
+    last = Math.min(last, box.bottom);
+  }
+  return first < last;
 }
 
 /** Scrolls inside of `node` without scrolling its ancestors: the editor would scroll the page to its

@@ -152,6 +152,18 @@ def test_a_link_of_the_output_lights_up_all_matches_without_a_script(show: Open)
     assert number == len(matches(record.programs[0], stage).stage_lines[7])
 
 
+@pytest.mark.parametrize("width", [700, 1400])
+def test_the_code_of_the_output_has_most_of_its_table_and_no_fill(show: Open, width: int) -> None:
+    page = show(static_html(load(), uid="u"), width=width)
+    table = page.locator("table.source").first.bounding_box()
+    code = page.locator("table.source #u-s3 td").first.bounding_box()
+    assert table is not None
+    assert code is not None
+    assert code["width"] >= 0.6 * table["width"]
+    fills = "nodes => [...new Set(nodes.map(node => getComputedStyle(node).backgroundColor))]"
+    assert page.locator(".jxs .row").evaluate_all(fills) == ["rgba(0, 0, 0, 0)"]
+
+
 def test_a_sandboxed_frame_of_another_origin_shows_the_output_and_its_links(
     browser: Browser,
 ) -> None:

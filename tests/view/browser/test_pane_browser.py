@@ -338,8 +338,6 @@ def test_the_same_text_again_keeps_its_place_and_another_begins_anew(show: Show)
     expect(line(page, 500)).to_be_in_viewport()
     page.evaluate("text => panes.get('a').show(text)", long(900))
     expect(line(page, 1)).to_be_in_viewport()
-    page.evaluate("() => panes.get('a').show('', 'There is no text.')")
-    expect(page.locator(".jxs-message")).to_have_text("There is no text.")
 
 
 def test_the_pane_is_read_only_named_and_shows_its_focus(show: Show) -> None:

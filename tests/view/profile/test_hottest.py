@@ -17,6 +17,7 @@ from jaxscope.model.profile import (
     SourceLine,
 )
 from jaxscope.view.base.document import SEPARATOR
+from jaxscope.view.bundle.figures import hottest_source
 from jaxscope.view.profile.hottest import hottest_of_cell
 from jaxscope.view.report.summary import first_parts
 from tests.view.profile.test_chapter import FIVE, FOUR, PROFILE, SIX, with_profile
@@ -33,6 +34,20 @@ def line(golden: Record, **changes: object) -> str:
 
 def test_it_names_the_line_that_takes_most(golden: Record) -> None:
     assert " · 60 % on line 4 · " in line(golden)
+
+
+@pytest.mark.parametrize(
+    ("called_s", "said", "opened"),
+    [(6e-3, "60 % on line 4", 0), (6.01e-3, "60 % on line 4", 0), (9e-3, "90 % on line 2 of", 1)],
+    ids=["as long as its caller", "longer by rounding", "the hottest"],
+)
+def test_the_first_line_names_a_line_of_the_source_that_is_open(
+    golden: Record, called_s: float, said: str, opened: int
+) -> None:
+    called = LineTime(SourceLine(1, 2, Phase.PRIMAL), called_s, called_s, called_s)
+    record = with_profile(golden, dataclasses.replace(PROFILE, lines=(*PROFILE.lines, called)))
+    assert f" · {said}" in first_line(record)
+    assert hottest_source(record.programs[0], len(record.sources)) == opened
 
 
 def test_lines_that_are_one_for_xla_are_named_together(golden: Record) -> None:

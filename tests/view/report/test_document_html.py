@@ -187,7 +187,6 @@ def test_the_words_are_there_without_any_style() -> None:
         "412 µs ± 0.2 % per call (51 rounds)",
         "runs only while the cell is traced",
         "4.23 M · 81 %",
-        "≈26",
         "optimized HLO, 187 lines",
         "multiply_add_fusion",
         "int, so static; -t depth traces it",

@@ -21,7 +21,7 @@ def test_the_parts_stand_in_order() -> None:
         "Compilations",
         "Environment",
     ]
-    assert "   4     6 4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown
+    assert "\n4.23 M   3  h = jnp.tanh(x @ w1 + b1)" in shown
     assert "<details><summary>optimized HLO, 187 lines</summary>" in shown
 
 
