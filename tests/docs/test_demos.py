@@ -18,7 +18,7 @@ _FIRST_LINE = re.compile(
     r"^\w+\([\w()]+\) · (?:\w+:\d+(?:, \w+:\d+)?|\d+ devices \([^)]*\)) · \d", re.M
 )
 _ENGINES = re.compile(r"\A%%.* --engines ")
-_ON_ENGINES = re.compile(r"^Cluster · 2 processes · programs: 2 of 2 same", re.M)
+_ON_ENGINES = re.compile(r"^Cluster · (\d+) processes · programs: \1 of \1 same", re.M)
 _COMPILING = ("%%jaxjit", "%%jaxgrad", "%%jaxvmap", "%%jaxpmap", "%%jaxcompose")
 _PAGES = {"01_quickstart": "quickstart.html", "03_devices": "devices.html"}
 """The page that a notebook leaves in `out/`."""

@@ -77,7 +77,9 @@ SPEED = {
     ),
     "TensorFlow, eager and under tf.function, and torch.compile": (
         at(5, "-o standardized", *(rf"{name} cpu:0 float32 [\d.]+ ms"
-           for name in ("TensorFlow", r"tf\.function", r"torch\.compile"))),
+           for name in ("TensorFlow", r"tf\.function"))),
+        at(5, "-o compiled", *(rf"{name} cpu:0 float32 [\d.]+ [mµ]s"
+           for name in ("JAX jit", r"tf\.function", r"torch\.compile"))),
         at(5, "-o radii", *(rf"{name} cpu:0 float32 [\d.]+ [mµ]s"
            for name in ("TensorFlow", r"tf\.function"))),
     ),
