@@ -41,9 +41,12 @@ def write(path: str | Path, data: str | bytes) -> Path:
         with contextlib.suppress(OSError):  # there is none before, or it is another user's
             shutil.copymode(final, temporary)
         temporary.replace(final)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            # Not the temporary file: the one that was asked for.
+            raise OSError(error.errno, error.strerror, str(target)) from error
         raise
     return target
 

@@ -72,6 +72,14 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
         files.write(tmp_path / "nowhere" / "report.json", "1")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_a_read_only_folder_is_an_error_with_the_name_of_the_file_that_was_asked_for() -> None:
+    # Nobody may write there, not even root.
+    with pytest.raises(OSError, match="No such file") as raised:
+        files.write("/proc/report.html", "text")
+    assert raised.value.filename == "/proc/report.html"
+
+
 def test_gzip_is_unpacked_with_all_its_members(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"one ") + gzip.compress(b"two") + b"\0\0")

@@ -19,6 +19,8 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
 _TIMEOUT_S = 300
+_PROGRESS = re.compile(r"\A(?:[^\n|]*: )?\s*\d+%\|")
+"""The bar that a library has drawn while it waited."""
 _KERNEL_FILE = re.compile(r"/(?:tmp|var)/[^\s\"'<>]*?ipykernel_\d+/\d+\.py")
 
 
@@ -68,9 +70,8 @@ def clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
             for kind, data in output.get("data", {}).items():
                 if isinstance(data, str):
                     output["data"][kind] = _named(data)
-        # A status line that was cleared again leaves an empty output behind.
         if "outputs" in cell:
-            cell.outputs = [one for one in cell.outputs if not _is_empty(one)]
+            cell.outputs = [one for one in cell.outputs if not _is_passing(one)]
     return notebook
 
 
@@ -78,9 +79,13 @@ def _named(text: str) -> str:
     return _KERNEL_FILE.sub("cell", text)
 
 
-def _is_empty(output: nbformat.NotebookNode) -> bool:
+def _is_passing(output: nbformat.NotebookNode) -> bool:
+    """Whether it told of the run alone: a progress bar, or what a cleared status line leaves."""
     data = output.get("data")
-    return data is not None and list(data) == ["text/plain"] and not data["text/plain"]
+    if data is None:
+        return False
+    text = data.get("text/plain", "")
+    return (not text and list(data) == ["text/plain"]) or _PROGRESS.match(text) is not None
 
 
 def main(arguments: list[str]) -> int:

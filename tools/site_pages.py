@@ -220,6 +220,7 @@ def gallery() -> str:
         "",
         "**What does it look like?** Each notebook has its saved outputs. Each report in it is",
         "a page: the viewer as `report.to_html(path)` writes it, without a kernel.",
+        'To run them, install what they import: `pip install ".[demos]"` in a checkout.',
         "",
         "| notebook | reports |",
         "|---|---|",

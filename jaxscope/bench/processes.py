@@ -88,7 +88,7 @@ def packed(plan: Plan) -> bytes:
         import cloudpickle  # pyright: ignore[reportMissingImports]
 
         dumps: Any = cloudpickle.dumps
-    except ImportError:
+    except (ImportError, AttributeError):  # absent, or a module of the user with its name
         dumps = pickle.dumps
     try:
         sent = dumps(plan)

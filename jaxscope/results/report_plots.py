@@ -71,7 +71,7 @@ def figure(report: ProfileRecord, kind: Plot, trace: Callable[[], bytes]) -> go.
 
 def figure_kinds(programs: Sequence[Program], traced: bool) -> dict[str, tuple[str, ...]]:
     """The kinds of `figure` by tab; empty without plotly."""
-    if not programs or importlib.util.find_spec("plotly") is None:
+    if not programs or not _has_plotly():
         return {}
     program = programs[0]
     kinds: dict[str, tuple[str, ...]] = {}
@@ -86,3 +86,11 @@ def figure_kinds(programs: Sequence[Program], traced: bool) -> dict[str, tuple[s
     if isinstance(program.buffers, BufferTimeline):
         kinds["details"] = ("memory",)
     return kinds
+
+
+def _has_plotly() -> bool:
+    """Whether there is a plotly to import; importing it here would take half a second."""
+    try:
+        return importlib.util.find_spec("plotly") is not None
+    except ValueError:  # a module of that name that was not imported
+        return False

@@ -18,11 +18,16 @@ _FIRST_LINE = re.compile(
     r"^\w+\([\w()]+\) · (?:\w+:\d+(?:, \w+:\d+)?|\d+ devices \([^)]*\)) · \d", re.M
 )
 _ENGINES = re.compile(r"\A%%.* --engines ")
-_ON_ENGINES = re.compile(r"^Cluster · 2 processes · programs: 2 of 2 same", re.M)
+_ON_ENGINES = re.compile(r"^Cluster · (\d+) processes · programs: \1 of \1 same", re.M)
 _COMPILING = ("%%jaxjit", "%%jaxgrad", "%%jaxvmap", "%%jaxpmap", "%%jaxcompose")
 _PAGES = {"01_quickstart": "quickstart.html", "03_devices": "devices.html"}
 """The page that a notebook leaves in `out/`."""
 _PLACES = re.compile(r"/(?:tmp|home|root|work|Users|var)/[^\s\"'<>]*|ipykernel_\d+")
+_NOISE = re.compile(
+    r"\d+%\||^(?:WARNING|INFO|DEBUG|ERROR)[: ]|^[IWE]\d{4} |\b\w*Warning: |\[IPKernelApp\]|\x1b\[",
+    re.M,
+)
+"""Progress bars, lines of loggers (also of XLA's and TensorFlow's), Python's warnings, colors."""
 _MAGIC = re.compile(r"%%jaxjit|run_cell_magic\(\s*\"jaxjit\"|%jaxjit |%%?jaxbench ")
 
 pytestmark = pytest.mark.notebook
@@ -109,6 +114,47 @@ def test_a_saved_demo_can_be_read_without_a_kernel(path: Path) -> None:
     for cell in code_cells(notebook):
         if _MAGIC.search(cell.source):
             assert cell.outputs, f"no output was saved for: {cell.source[:60]}"
+
+
+def noise(notebook: nbformat.NotebookNode) -> list[str]:
+    """What libraries have left in the outputs that no cell asked for, each with its cell."""
+    found: list[str] = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        said = "".join(one.text for one in cell.outputs if one.get("name") == "stderr")
+        found += [f"cell {number} wrote to the standard error: {said[:200]}"] if said else []
+        lines = [line for line in words(cell).splitlines() if _NOISE.search(line)]
+        found += [f"cell {number} shows: {line[:200]}" for line in lines]
+    return found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_saved_demo_has_no_noise_of_libraries(path: Path) -> None:
+    assert noise(nbformat.read(path, as_version=4)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  0%|          | 0/4 [00:00<?, ?engine/s]",
+        "%px:   0%|   | 0/2",
+        "WARNING:tensorflow:AutoGraph could not transform <function timed at 0x7f5464343240>",
+        "WARNING: AutoGraph could not transform",
+        "W0000 00:00:1 service.cc:145] XLA service",
+        "/usr/lib/python3/x.py:3: FutureWarning: soon",
+        "UserWarning: donated buffers were not usable",
+        "\x1b[31mred",
+    ],
+)
+def test_noise_is_noticed_and_left_out_where_it_passes(text: str) -> None:
+    cell = nbformat.v4.new_code_cell("f(x)")
+    cell.outputs = [
+        nbformat.v4.new_output("display_data", data={"text/plain": text}),
+        nbformat.v4.new_output("display_data", data={"text/plain": "Warnings\n  J301  noisy: 3%"}),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    assert [line.partition(":")[0] for line in noise(notebook)] == ["cell 1 shows"]
+    left = noise(_builder().clean(notebook))
+    assert (left == []) is ("%|" in text)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -6,6 +6,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,18 +96,23 @@ def _end_sessions(server: Server) -> None:
 
 
 @pytest.fixture
-def picture() -> Callable[..., None]:
-    """Keeps a screenshot: in docs/images where the environment asks for it, else in out/lab.
+def pictures() -> Path:
+    """The folder of screenshots: docs/images where the environment asks for it, else out/lab.
 
-    Not in test-results: pytest-playwright empties that folder whenever a process of it starts.
+    Not test-results: pytest-playwright empties that folder whenever a process of it starts.
     """
-    fresh = os.environ.get("JAXSCOPE_REFRESH_IMAGES")
-    folder = ROOT / ("docs/images" if fresh else "out/lab")
+    folder = ROOT / ("docs/images" if os.environ.get("JAXSCOPE_REFRESH_IMAGES") else "out/lab")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def picture(pictures: Path) -> Callable[..., None]:
+    """Keeps a screenshot."""
 
     def keep(page: Page, name: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         # Playwright scrolls a text to a click; a person does not.
         page.evaluate("document.querySelectorAll('.cm-scroller').forEach(n => n.scrollLeft = 0)")
-        page.screenshot(path=folder / f"{name}.png")
+        page.screenshot(path=pictures / f"{name}.png")
 
     return keep

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests.lab.moving import animated
 from tests.lab.pages import (
     AGAIN,
     LONG,
@@ -31,7 +33,7 @@ from tests.lab.servers import Server, notebook
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.view.browser.viewer import click_at
 
@@ -101,7 +103,7 @@ ws, value = step([w1, w2, w3], x, targets)"""
 
 
 def test_a_finding_leads_to_its_line_in_both_themes(
-    lab: Server, visit: Visit, picture: Picture
+    lab: Server, visit: Visit, picture: Picture, pictures: Path
 ) -> None:
     page = opened(lab, visit, "training.ipynb", STEP_SETUP, STEP)
     command(page, "application:toggle-left-area")
@@ -126,6 +128,17 @@ def test_a_finding_leads_to_its_line_in_both_themes(
         turn(page, theme)
         cell(page, 2).locator(".jp-InputArea").evaluate("node => node.scrollIntoView()")
         picture(page, name)
+        frames = [tour(page, report, number) for number in (6, 5, 4)]
+        moving = pictures / name.replace("quickstart", "tour")
+        moving.with_suffix(".png").write_bytes(animated([frames[-1], *frames[:-1]], 1.8))
+
+
+def tour(page: Page, report: Locator, number: int) -> bytes:
+    """The report with a line that is pinned, and all that it became."""
+    click_at(line(report, "source", number), 150)
+    expect(line(report, "source", number)).to_have_class(re.compile("jxs-hot"))
+    page.evaluate("document.querySelectorAll('.cm-scroller').forEach(n => n.scrollLeft = 0)")
+    return report.screenshot()
 
 
 WIDE = """a_name_as_long_as_needed, another_name_of_an_input = x, x

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -212,6 +213,20 @@ print(jaxscope.__file__, float(shell.user_ns["y"]))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"{installed / 'jaxscope' / '__init__.py'} 6.0"
     assert "jaxscope-payload" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_pip_installs_the_wheel_in_a_fresh_environment_and_the_quickstart_runs(wheel: Path) -> None:
+    packages = sysconfig.get_path("purelib")
+    command = [str(ROOT / "tools" / "try_wheel"), "--with", packages, str(wheel)]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The wheel runs the quickstart on Python" in done.stdout
 
 
 def test_the_extension_has_the_version_of_the_package() -> None:
