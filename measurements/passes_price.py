@@ -20,7 +20,9 @@ from jaxscope.analysis.passes.log import pass_headings
 from jaxscope.analysis.passes.pass_diff import pass_diff
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.tags import tag
 from jaxscope.capture.program import passes
+from jaxscope.capture.source.sources import SourceFiles
 from tests.capture.program.programs import transformer_step
 
 BUDGET = 1.3
@@ -37,7 +39,9 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
 def price(layers: int, rounds: int) -> dict[str, Any]:
     """Of a train step with so many layers."""
     function, arguments = transformer_step(layers)
-    lowered = jax.jit(function).lower(*arguments)
+    traced = jax.jit(function).trace(*arguments)
+    tag(traced, SourceFiles())  # longer texts, as in every report
+    lowered = traced.lower()
     compiled = lowered.compile()
     plain: list[float] = []
     whole: list[float] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxscope.model import Unavailable
+from jaxscope.model import StageKind, Unavailable
 from jaxscope.model.compiler.machine_code import MachineKernel
+from jaxscope.model.profile import Profile
 from jaxscope.results.live_record import LiveRecord
 
 if TYPE_CHECKING:
@@ -34,11 +35,32 @@ class CompilerRecord(LiveRecord):
             return _NO_CLOCK
         return found if isinstance(found, Unavailable) else CompileTimes(found)
 
+    def price(self, kind: str, program: int = 0) -> float | None:
+        """Seconds of the compilation that a request for this stage takes: about those of the first.
+
+        0 where nothing compiles, and None where the first compilation was not seen. The log of the
+        fusion remarks adds up to 3 s.
+
+        Example:
+            >>> report.price("passes")
+        """
+        from jaxscope.capture.program.stages import Handles
+
+        source = self._texts[program] if self.programs else None
+        if not isinstance(source, Handles) or not source.compiles(StageKind(kind)):
+            return 0.0
+        return self._first_s(program)
+
+    def _first_s(self, program: int) -> float | None:
+        """Seconds of XLA when it compiled the program."""
+        seconds = [self.record.compiles[i].compile_s for i in self.programs[program].compiles]
+        return sum(seconds) or None
+
     def passes(self, program: int = 0) -> Passes | Unavailable:
         """The passes of XLA that changed the program, with the HLO before and after each.
 
-        The first call compiles the program once more, which takes about the seconds of XLA in
-        `compiles`; the result says how long it took.
+        The first call compiles the program once more: `price("passes")` says for how long, and the
+        result how long it took.
         """
         from jaxscope.capture.program.stages import Handles
         from jaxscope.results.passes import Passes
@@ -49,16 +71,17 @@ class CompilerRecord(LiveRecord):
         found, about = source.passes(), self.programs[program]
         if isinstance(found, Unavailable):
             return found
-        first = [self.record.compiles[i].compile_s for i in about.compiles]
-        return Passes(about.title, found, source.trail, about.equations, sum(first) or None)
+        return Passes(about.title, found, source.trail, about.equations, self._first_s(program))
 
     def remarks(self, program: int = 0) -> Remarks | Unavailable:
         """The values that XLA did not fuse into their consumers, with its reasons, by line.
 
-        The first call compiles the program once more, with the log of XLA's fusion pass.
+        The first call compiles the program once more, with the log of XLA's fusion pass:
+        `price("remarks")`.
         """
         from jaxscope.capture.program.stages import Handles
         from jaxscope.results.remarks import Remarks
+        from jaxscope.view.profile.instructions import seconds_per_byte
 
         source = self._texts[program] if self.programs else None
         if not isinstance(source, Handles):
@@ -68,7 +91,13 @@ class CompilerRecord(LiveRecord):
             return found
         cost = about.cost
         bytes_accessed = None if isinstance(cost, Unavailable) else cost.bytes_accessed
-        return Remarks(about.title, found.remarks, found.seconds, bytes_accessed)
+        rates: dict[str, float] = {}
+        call_s = 0.0
+        if isinstance(about.profile, Profile):
+            self.stage(StageKind.OPTIMIZED_HLO, program)  # the costs are read from its text
+            about = self.programs[program]
+            rates, call_s = seconds_per_byte(about, about.profile), about.profile.whole_s
+        return Remarks(about.title, found.remarks, found.seconds, bytes_accessed, rates, call_s)
 
     def kernels(self, program: int = 0) -> tuple[MachineKernel, ...] | Unavailable:
         """The kernels of the machine code: instructions, lines, bytes, vector width, spills.

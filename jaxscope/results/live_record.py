@@ -50,12 +50,12 @@ class LiveRecord(Viewed):
     # Texts and links.
 
     def stage(self, kind: str, program: int = 0) -> Stage:
-        """The program's text at one level: jaxpr, stablehlo, hlo, passes, optimized_hlo,
+        """The program's text at one level: jaxpr, stablehlo, hlo, passes, remarks, optimized_hlo,
         thunks, llvm, llvm_optimized or asm.
 
-        The first of `passes`, `llvm` and `llvm_optimized` compiles the program once more. Raises
-        ValueError for a level that does not exist. An unavailable text is a Stage whose
-        `unavailable` has the reason.
+        `passes`, `remarks`, and the first of `llvm` and `llvm_optimized` compile the program once
+        more: `price(kind)` has the seconds. Raises ValueError for a level that does not exist. An
+        unavailable text is a Stage whose `unavailable` has the reason.
         """
         try:
             wanted = StageKind(kind)

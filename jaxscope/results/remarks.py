@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from jaxscope.model.compiler.remarks import FusionRemark
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 MUCH = 0.05
-"""Share of the program's bytes from which a value is named."""
+"""Share of the program's bytes, or of its time, from which a value is named."""
 LEAST = 64_000
 """… and its own bytes: smaller ones stay in the caches next to the core."""
 
@@ -33,11 +33,17 @@ class Remarks(Result):
         remarks: tuple[FusionRemark, ...],
         seconds: float,
         bytes_accessed: float | None,
+        seconds_per_byte: Mapping[str, float] | None = None,
+        call_s: float = 0.0,
     ) -> None:
+        """`seconds_per_byte` is of the memory-bound instructions of a profile, and `call_s` its
+        seconds per call."""
         self._title = title
         self._remarks = remarks
         self._seconds = seconds
         self._bytes = bytes_accessed
+        self._rates = seconds_per_byte or {}
+        self._call_s = call_s
 
     @property
     def seconds(self) -> float:
@@ -58,13 +64,18 @@ class Remarks(Result):
         return tuple(r for r in self if line in (*r.producer_lines, *r.consumer_lines))
 
     def costly(self) -> tuple[FusionRemark, ...]:
-        """Those of 64 kB or more whose fusion would save more than 5 % of the program's bytes.
+        """Those of 64 kB or more whose fusion would save more than 5 % of the program's bytes, or
+        of its time where a profile has it.
 
         Both sides are loops: a value that a library call or a kernel of its own makes or reads has
         to be in memory.
         """
         return tuple(
-            r for r in self if r.fusible and r.bytes >= LEAST and (self.share(r) or 0) > MUCH
+            r
+            for r in self
+            if r.fusible
+            and r.bytes >= LEAST
+            and max(self.share(r) or 0, self.time_share(r) or 0) > MUCH
         )
 
     def share(self, remark: FusionRemark) -> float | None:
@@ -77,6 +88,18 @@ class Remarks(Result):
             return None
         moved = remark.bytes * (2 if remark.only_reader else 1)
         return remark.times * moved / self._bytes
+
+    def time_share(self, remark: FusionRemark) -> float | None:
+        """The share of a call's time that moving the value takes, from the program's profile.
+
+        The time of a memory-bound instruction goes with its bytes; that of others is left out, so
+        this is a lower bound. None without a profile, and where neither side is memory-bound.
+        """
+        sides = (remark.consumer, *([remark.producer] if remark.only_reader else []))
+        rates = [self._rates[name] for name in sides if name in self._rates]
+        if not rates or remark.times is None or not self._call_s:
+            return None
+        return remark.times * remark.bytes * sum(rates) / self._call_s
 
     def summary(self) -> str:
         """The number of values, and the price of the compilation."""

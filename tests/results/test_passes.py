@@ -138,9 +138,9 @@ def test_the_price_is_named(passes: Passes) -> None:
 def test_one_compilation_serves_all_calls(
     report: jaxscope.Report, passes: Passes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jaxscope.capture.program import stages
+    from jaxscope.capture.program import compiled_again
 
-    monkeypatch.setattr(stages, "pass_dump", None)
+    monkeypatch.setattr(compiled_again, "pass_dump", None)
     again = report.passes()
     assert isinstance(again, Passes)
     assert [*again] == [*passes]

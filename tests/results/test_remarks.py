@@ -13,7 +13,10 @@ import jaxscope
 from jaxscope.analysis.passes.remarks import REASONS
 from jaxscope.capture.program import fusions
 from jaxscope.model import Unavailable
+from jaxscope.model.compiler.remarks import FusionRemark
+from jaxscope.model.profile import Profile
 from jaxscope.results.remarks import Remarks
+from jaxscope.view.profile.instructions import seconds_per_byte
 from tests.capture.program.programs import PROGRAMS
 
 pytestmark = pytest.mark.jax
@@ -168,3 +171,49 @@ def test_a_report_without_its_program_says_why(report: jaxscope.Report, tmp_path
     x = jnp.ones(4)
     compiled = jaxscope.inspect(jax.jit(jnp.sin).lower(x).compile(), x)
     assert "its fusions are unknown" in getattr(compiled.remarks(), "reason", "")
+
+
+def remark(bytes: int, *, only_reader: bool = False, times: float | None = 1.0) -> FusionRemark:
+    return FusionRemark(
+        "tanh", "add", reason="", xla="", fusible=True, bytes=bytes, only_reader=only_reader,
+        times=times,
+    )  # fmt: skip
+
+
+def test_a_memory_bound_loop_apart_for_much_of_the_time_is_named() -> None:
+    shared, alone, unknown = (
+        remark(100_000),
+        remark(100_000, only_reader=True),
+        remark(90_000, times=None),
+    )
+    rates = {"add": 1e-9, "tanh": 3e-9}
+    found = Remarks("jit(f)", (shared, alone, unknown), 0.1, 1e9, rates, 1e-3)
+    assert [found.time_share(one) for one in found] == [
+        pytest.approx(0.1),
+        pytest.approx(0.4),
+        None,
+    ]
+    assert found.costly() == (shared, alone)
+    assert "2 loops apart for more than 5 % of the bytes or the time" in found.summary()
+    assert "at least 40 % of the time" in found.to_text(width=200)
+    # A producer that computes is no reason to say that its bytes take time.
+    computing = Remarks("jit(f)", (alone,), 0.1, 1e9, {}, 1e-3)
+    assert computing.time_share(alone) is None
+    assert not computing.costly()
+    quick = Remarks("jit(f)", (shared,), 0.1, 1e9, rates, 1.0)
+    assert not quick.costly()
+
+
+def test_the_time_of_a_profile_is_beside_the_bytes() -> None:
+    report = jaxscope.profile(two_readers, jnp.ones((1500, 1500)))
+    (program,) = report.programs
+    assert isinstance(program.profile, Profile)
+    found = remarks_of(report)
+    report.stage("optimized_hlo")
+    rates = seconds_per_byte(report.programs[0], program.profile)
+    for one in found:
+        sides = {one.consumer, *([one.producer] if one.only_reader else [])}
+        share = found.time_share(one)
+        assert (share is None) is sides.isdisjoint(rates)
+        if share is not None:
+            assert 0 < share < 1

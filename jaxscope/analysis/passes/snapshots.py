@@ -6,7 +6,7 @@ import itertools
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo.frames import TABLE_NAMES
@@ -21,7 +21,8 @@ _METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 _LITERAL = re.compile(r"( constant\().*")
 _NAME = re.compile(r"\s+(?:ROOT )?%?([\w.\-]+) = ")
 _BETWEEN = "between pipelines"
-_LEVEL = 3  # of zlib; 6 takes twice the time for 10 % less
+_LEVEL = 1  # of zlib; 6 takes three times as long for 20 % less
+_PART = "5}\n"  # lines end in the number of a frame: one of ten ends a part
 MOST_BYTES = 32_000_000
 """Compressed texts of one program; 36 000 instructions take 11 MB."""
 
@@ -89,49 +90,101 @@ def snapshots(
         raise ValueError("XLA wrote no program of its passes")
     if not last or not computes_the_same(read(last), compiled):
         raise OtherProgram
-    body = without_tables(read(first))
-    lines = body.split("\n")
-    known, passes, packer = frozenset(lines), list[CompilerPass](), _Packer()
-    packer.add(lines)
+    packer, passes = _Packer(), list[CompilerPass]()
+    whole = read(first)
+    packer.keep(packer.read(without_tables(whole)))
     for _, pipeline, name, file in [*found, (0, "scheduling", _BETWEEN, last)]:
-        previous, body = body, without_tables(read(file))
-        if body == previous:
+        previous, whole = whole, read(file)
+        if whole == previous:
             continue
-        lines = body.split("\n")
-        these = frozenset(lines)
-        old, new = _by_name(known - these), _by_name(these - known)
-        if old == new:
-            continue
-        passes.append(
-            CompilerPass(
-                len(passes) + 1,
-                pipeline,
-                _BETWEEN if name == "pipeline-start" else name,
-                added=len(new.keys() - old.keys()),
-                removed=len(old.keys() - new.keys()),
-                altered=sum(new[one] != old[one] for one in new.keys() & old.keys()),
-            )
+        text = packer.read(without_tables(whole))
+        old, new = packer.changed(text)
+        changed = CompilerPass(
+            len(passes) + 1,
+            pipeline,
+            _BETWEEN if name == "pipeline-start" else name,
+            added=len(new.keys() - old.keys()),
+            removed=len(old.keys() - new.keys()),
+            altered=sum(plain(new[one]) != plain(old[one]) for one in new.keys() & old.keys()),
         )
-        packer.add(lines)
-        known = these
+        if changed.added or changed.removed or changed.altered:
+            passes.append(changed)
+            packer.keep(text)
     return Snapshots(tuple(passes), len(found), seconds, tuple(packer.packed))
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    parts: Mapping[str, array[int]]
+    """Each of its parts, with the numbers of its lines."""
+    order: array[int]
+    """The numbers of all its lines."""
+    end: array[int]
+    """Those after the last part."""
+
+
 class _Packer:
-    """Compresses texts, each line once."""
+    """Compresses texts, each line once.
+
+    Lines are read in parts: most parts of a text are those of the text before.
+    """
 
     def __init__(self) -> None:
         self.packed: list[tuple[bytes, bytes]] = []
-        self._numbers: dict[str, int] = {}
+        self._lines: dict[str, int] = {}
+        self._by_number: list[str] = []
+        self._parts: Mapping[str, array[int]] = {}
+        self._kept: _Text | None = None
+        self._packed = 0
         self._total = 0
 
-    def add(self, lines: Sequence[str]) -> None:
-        numbers, before = self._numbers, len(self._numbers)
-        order = array("I", [numbers.setdefault(line, len(numbers)) for line in lines])
-        new = "\n".join(itertools.islice(numbers, before, None))
+    def read(self, text: str) -> _Text:
+        *parts, end = text.split(_PART)
+        before, mine, order = self._parts, dict[str, "array[int]"](), array("I")
+        for part in parts:
+            numbers = before.get(part) or self._numbers(part + _PART[:-1])
+            mine[part] = numbers
+            order.extend(numbers)
+        rest = self._numbers(end)
+        order.extend(rest)
+        self._parts = mine
+        return _Text(mine, order, rest)
+
+    def _numbers(self, text: str) -> array[int]:
+        known, lines, found = self._lines, self._by_number, array("I")
+        for line in text.split("\n"):
+            number = known.get(line)
+            if number is None:
+                number = known[line] = len(lines)
+                lines.append(line)
+            found.append(number)
+        return found
+
+    def changed(self, text: _Text) -> tuple[dict[str, str], dict[str, str]]:
+        """The instructions of the last kept text that this one has not, and the reverse."""
+        kept = self._kept
+        assert kept is not None
+        old, new = self._only(kept, text), self._only(text, kept)
+        return self._by_name(old - new), self._by_name(new - old)
+
+    def _only(self, text: _Text, other: _Text) -> set[int]:
+        parts = text.parts.keys() - other.parts.keys()
+        return set(itertools.chain(text.end, *map(text.parts.__getitem__, parts)))
+
+    def _by_name(self, numbers: Iterable[int]) -> dict[str, str]:
+        """By name, the instructions; under an empty name, the heading."""
+        lines = [self._by_number[number] for number in numbers]
+        return {
+            name: line for line in lines if (name := name_of(line)) or line.startswith("HloModule")
+        }
+
+    def keep(self, text: _Text) -> None:
+        self._kept = text
+        lines = self._by_number[self._packed :]
+        self._packed += len(lines)
         packed = (
-            zlib.compress(new.encode(), _LEVEL) if len(numbers) > before else b"",
-            zlib.compress(order.tobytes(), _LEVEL),
+            zlib.compress("\n".join(lines).encode(), _LEVEL) if lines else b"",
+            zlib.compress(text.order.tobytes(), _LEVEL),
         )
         self._total += sum(map(len, packed))
         self.packed.append(packed if self._total <= MOST_BYTES else (b"", b""))
@@ -170,8 +223,15 @@ def computed(text: str) -> str:
 
 def without_tables(text: str) -> str:
     """The text without the tables of Python frames, which each file repeats."""
-    blocks = text.split("\n\n")
-    return "\n\n".join(b for b in blocks if b.lstrip().partition("\n")[0] not in TABLE_NAMES)
+    kept: list[str] = []
+    at = 0
+    for name in TABLE_NAMES:
+        begin = text.find(f"\n\n{name}\n", at)
+        if begin >= 0:
+            kept.append(text[at:begin])
+            at = text.find("\n\n", begin + 2)
+            at = len(text) if at < 0 else at
+    return "".join([*kept, text[at:]])
 
 
 def name_of(line: str) -> str:
@@ -183,14 +243,3 @@ def name_of(line: str) -> str:
 def plain(line: str) -> str:
     """A line of HLO without metadata and backend configuration."""
     return _METADATA.sub("", line).partition(", backend_config=")[0].strip()
-
-
-def _by_name(lines: Iterable[str]) -> dict[str, str]:
-    """By name, the instructions without metadata; under an empty name, the heading."""
-    found: dict[str, str] = {}
-    for line in lines:
-        if match := _NAME.match(line):
-            found[match[1]] = plain(line)
-        elif line.startswith("HloModule"):
-            found[""] = line
-    return found

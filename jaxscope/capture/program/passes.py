@@ -31,7 +31,10 @@ FUSION_OPTIONS: dict[str, str | bool] = {
     "xla_dump_hlo_pass_re": "^fusion$",
     "xla_dump_fusion_visualization": True,
 }
-QUICK: dict[str, str | bool | int] = {"xla_backend_optimization_level": 0}
+QUICK: dict[str, str | bool | int] = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+}
 """LLVM makes simple code of the kernels, in a fraction of its time: HLO is the same without. Each
 dump is compared with the program that runs."""
 # Of jaxlib 0.12, which writes `%x#1` for elements of tuples, but not in the texts of programs, and
@@ -130,7 +133,7 @@ def _names(here: Path) -> list[str]:
 
 
 def _read(here: Path, name: str) -> str:
-    return (here / name).read_text("utf-8", "replace")
+    return (here / name).read_bytes().decode("utf-8", "replace")
 
 
 def _compile(lowered: Any, options: Options, newer: Options) -> None:

@@ -13,7 +13,6 @@ from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
-from jaxscope.analysis.machine_code.llvm import LlvmModules
 from jaxscope.analysis.passes.log import pass_headings, pass_log
 from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
@@ -22,20 +21,19 @@ from jaxscope.analysis.stablehlo import parse_stablehlo
 from jaxscope.capture.devices.memory import memory
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
-from jaxscope.capture.program.fusions import FusionRemarks, read_remarks
+from jaxscope.capture.program.compiled_again import RELEASED, UNSEEN, CompiledAgain
+from jaxscope.capture.program.fusions import FusionRemarks
 from jaxscope.capture.program.machine_code import BelowHlo, below_hlo, below_hlo_stage
-from jaxscope.capture.program.passes import llvm_dump, pass_dump
 from jaxscope.capture.program.target_code import below_target, target_stage
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.capture.targets.compiled import NOT_HERE, TargetProgram
+from jaxscope.capture.targets.compiled import TargetProgram
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Memory, Stage, StageKind, Unavailable
 
 _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
-_UNSEEN = "the program was compiled before jaxscope saw it, so this stage is unknown"
+_UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
-RELEASED = "the compiled program was released; re-run the cell"
 
 
 class Handles:
@@ -65,15 +63,13 @@ class Handles:
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
-        self._passes: Snapshots | None = None
-        self._llvm: LlvmModules | None = None
+        self._again = CompiledAgain(self)
         self._below: BelowHlo | Unavailable | None = None
         self._trail: Trail | None = None
-        self._remarks: FusionRemarks | None = None
         self._settled: Equations = {}
         self._linked: Stage | None = None
         """The optimized HLO with links that nothing but the executable and the tags decide."""
-        self._released = False
+        self.released = False
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
         self._lock = threading.RLock()
@@ -110,7 +106,7 @@ class Handles:
             stage = self._stages.get(kind)
             if stage is not None:
                 return stage
-            if self._released:
+            if self.released:
                 return Stage(kind, unavailable=Unavailable(RELEASED))
             try:
                 stage = self._make(kind)
@@ -139,21 +135,24 @@ class Handles:
     def passes(self) -> Snapshots | Unavailable:
         """The program after each pass of XLA; the first call compiles it once more."""
         with self._lock:
-            if self._passes is None:
-                if why := self._not_again("its passes are"):
-                    return Unavailable(why)
-                found = pass_dump(self.lowered, self.compiled)
-                if isinstance(found, Unavailable):
-                    return found
-                self._passes = found
-            return self._passes
+            return self._again.passes()
+
+    def remarks(self) -> FusionRemarks | Unavailable:
+        """The values that XLA did not fuse; the first call compiles the program once more."""
+        with self._lock:
+            return self._again.remarks()
+
+    def compiles(self, kind: StageKind) -> bool:
+        """Whether a request for the stage compiles the program once more."""
+        with self._lock:
+            return kind not in self._stages and self._again.compiles(kind)
 
     def below(self) -> BelowHlo | Unavailable:
         """The executable that runs, below its HLO; compiles nothing."""
         with self._lock:
             if self._below is None:
-                if self._released or self.compiled is None:
-                    return Unavailable(RELEASED if self._released else _NOT_COMPILED)
+                if self.released or self.compiled is None:
+                    return Unavailable(RELEASED if self.released else _NOT_COMPILED)
                 module = self.module()
                 if isinstance(module, Unavailable):
                     return module
@@ -166,36 +165,6 @@ class Handles:
                     why = str(error) if known else f"this device gave none ({error})"
                     self._below = Unavailable(why.partition("\n")[0])
             return self._below
-
-    def _modules_of_llvm(self) -> LlvmModules | Unavailable:
-        if self._llvm is None:
-            if why := self._not_again("this stage is"):
-                return Unavailable(why)
-            found = llvm_dump(self.lowered, self.compiled)
-            if isinstance(found, Unavailable):
-                return found
-            self._llvm = found
-        return self._llvm
-
-    def _not_again(self, missing: str) -> str:
-        """The reason why the program cannot be compiled once more; empty where it can."""
-        if self._released:
-            return RELEASED
-        if self.lowered is None or self.compiled is None:
-            return _UNSEEN.replace("this stage is", missing)
-        return "" if self.foreign is None else NOT_HERE.format(self.foreign.target.name)
-
-    def remarks(self) -> FusionRemarks | Unavailable:
-        """The values that XLA did not fuse; the first call compiles the program once more."""
-        with self._lock:
-            if self._remarks is None:
-                if why := self._not_again("its fusions are"):
-                    return Unavailable(why)
-                found = read_remarks(self)
-                if isinstance(found, Unavailable):
-                    return found
-                self._remarks = found
-            return self._remarks
 
     def linked(self, raw: str) -> tuple[HloModule, Equations]:
         """The program in the midst of its passes, and the equations of its instructions by name,
@@ -215,8 +184,9 @@ class Handles:
         """
         with self._lock:
             if self._trail is None:
-                passes = self._passes
-                assert passes is not None
+                passes = self._again.passes()
+                if isinstance(passes, Unavailable):
+                    raise LookupError(passes.reason)
                 locator = self._locator(self._why(passes.raw(0), "lowered"))
                 self._trail = trail(passes, locator)
             return self._trail
@@ -263,7 +233,7 @@ class Handles:
     def release(self) -> None:
         """Release the live objects; texts that were fetched stay."""
         with self._lock:
-            self._released = True
+            self.released = True
             self.traced = self.lowered = self.compiled = None
 
     def _is_exact(self) -> bool:
@@ -333,7 +303,7 @@ class Handles:
         if self.foreign and isinstance(module, HloModule):
             stage = self.text(StageKind.OPTIMIZED_HLO)
             return target_stage(kind, self.foreign, self.below, module, stage)
-        return below_hlo_stage(kind, self.below(), self._modules_of_llvm)
+        return below_hlo_stage(kind, self.below(), self._again.llvm)
 
     @quiet_gc()  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:

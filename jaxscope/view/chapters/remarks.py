@@ -8,7 +8,7 @@ from typing import Protocol
 from jaxscope import words
 from jaxscope.model.compiler.remarks import FusionRemark
 from jaxscope.view.base.document import SEPARATOR, Advice, Chapter, Part
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Column, Table
 
 
 class _Remarks(Protocol):
@@ -17,6 +17,7 @@ class _Remarks(Protocol):
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[FusionRemark]: ...
     def share(self, remark: FusionRemark) -> float | None: ...
+    def time_share(self, remark: FusionRemark) -> float | None: ...
     def costly(self) -> Sequence[FusionRemark]: ...
 
 
@@ -24,30 +25,38 @@ def summary(title: str, remarks: _Remarks) -> str:
     """The first line of the list."""
     parts = [title, f"{words.count(len(remarks), 'value')} not fused"]
     if much := len(remarks.costly()):
-        parts.append(f"{words.count(much, 'loop')} apart for more than 5 % of the bytes")
+        of = "the bytes or the time" if _timed(remarks) else "the bytes"
+        parts.append(f"{words.count(much, 'loop')} apart for more than 5 % of {of}")
     return SEPARATOR.join([*parts, f"compiled once more: {words.seconds(remarks.seconds)}"])
 
 
 def costly_values(remarks: _Remarks) -> Iterator[Chapter]:
     """A sentence on each value between two loops that costs much."""
     advice = tuple(
-        Advice(words.percent(remarks.share(one)), _sentence(one), "") for one in remarks.costly()
+        Advice(words.percent(remarks.share(one)), _sentence(one, remarks.time_share(one)), "")
+        for one in remarks.costly()
     )
     if advice:
         yield Chapter("findings", "", parts=(Part(advice=advice, brief=True),))
 
 
-def _sentence(one: FusionRemark) -> str:
+def _sentence(one: FusionRemark, time_share: float | None) -> str:
     made, read = (", ".join(map(str, lines)) for lines in (one.producer_lines, one.consumer_lines))
     lines = made if made == read or not read else f"{made or 'unknown'} → {read}"
     where = f"line {lines}: " if lines else ""
     way = "is written and read" if one.only_reader else "is read"
     why = one.reason or "XLA gave no reason"
-    return f"{where}`%{one.producer}` ({words.size(one.bytes)}) {way} for `%{one.consumer}`: {why}"
+    size = words.size(one.bytes)
+    if time_share is not None:
+        size += f", at least {words.percent(time_share)} of the time"
+    return f"{where}`%{one.producer}` ({size}) {way} for `%{one.consumer}`: {why}"
 
 
 def remark_list(remarks: _Remarks) -> Chapter:
     """The values by their bytes, with the lines on both sides and the reason."""
+    time: list[Column[FusionRemark]] = []
+    if _timed(remarks):
+        time.append((">", "of the time ≥", lambda r: words.percent(remarks.time_share(r))))
     table = Table.of(
         list(remarks),
         ("<", "line", lambda r: _lines(r.producer_lines)),
@@ -56,9 +65,14 @@ def remark_list(remarks: _Remarks) -> Chapter:
         ("<", "consumer", lambda r: f"%{r.consumer}"),
         (">", "size", lambda r: words.size(r.bytes)),
         (">", "of the bytes", lambda r: words.percent(remarks.share(r))),
+        *time,
         ("<", "not fused because", lambda r: r.reason),
     )
     return Chapter("remarks", "", parts=(Part(table=table, brief=True),))
+
+
+def _timed(remarks: _Remarks) -> bool:
+    return any(remarks.time_share(one) is not None for one in remarks)
 
 
 def _lines(lines: Sequence[int]) -> str:

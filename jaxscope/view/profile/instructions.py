@@ -74,6 +74,15 @@ def bounds_of(program: Program, profile: Profile) -> dict[str, Bound]:
     return {op.name: bound(op, costs.get(op.name), peaks) for op in profile.ops if not op.overhead}
 
 
+def seconds_per_byte(program: Program, profile: Profile) -> dict[str, float]:
+    """Of the memory-bound instructions; empty without the peaks."""
+    return {
+        name: 1 / bound.bytes
+        for name, bound in bounds_of(program, profile).items()
+        if bound.verdict is Bottleneck.MEMORY
+    }
+
+
 def by_op(profile: Profile, bounds: Mapping[str, Bound]) -> Part:
     """The instructions as a table, the longest first."""
     rows: list[tuple[str, ...]] = []

@@ -148,3 +148,22 @@ def test_a_hit_in_the_persistent_cache_has_nothing_to_clock_in_xla() -> None:
     assert "from the persistent cache" in found.data.notes[0]
     assert not any(part.phase is CompilationPhase.CODEGEN for part in found.parts)
     assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+
+
+def test_an_interrupt_while_xla_compiles_keeps_the_seconds_so_far(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from jax._src import compiler
+
+    def interrupted(*_: object, **__: object) -> object:
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiler, "backend_compile_and_load", interrupted)
+    with jaxscope.watch(compile_time=True) as log, pytest.raises(KeyboardInterrupt):
+        jax.jit(lambda x: jnp.tanh(x @ X) * 11)(X)
+    found = clocked(log)
+    assert found.total_s >= 0.1
+    assert "KeyboardInterrupt ended a compilation" in found.data.notes[0]
+    assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
+    assert found.lines

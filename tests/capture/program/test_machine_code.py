@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxscope
-from jaxscope.capture.program import stages
+from jaxscope.capture.program import compiled_again, stages
 from jaxscope.model import StageKind, Unavailable
 from jaxscope.results.report import Report
 from tests.capture.program.programs import rnn_scan
@@ -106,7 +106,7 @@ def test_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     thunks = jaxscope.inspect(jnp.linalg.cholesky, jnp.eye(4)).stage("thunks").text
     assert "lapack_spotrf_ffi: runs in the LAPACK library, there is no IR" in thunks
     # Where there is no kernel, nothing is compiled to find that out.
-    monkeypatch.setattr(stages, "llvm_dump", None)
+    monkeypatch.setattr(compiled_again, "llvm_dump", None)
     called = jaxscope.inspect(jnp.fft.fft, jnp.ones(8, jnp.complex64))
     assert "runs in the DUCC library" in called.stage("thunks").text
     for kind in (StageKind.LLVM, StageKind.LLVM_OPTIMIZED, StageKind.ASM):
@@ -119,8 +119,8 @@ def test_nothing_compiles_until_the_llvm_ir_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     mine = jaxscope.inspect(lambda x: jnp.sin(x) * 2, jnp.ones(8))
-    real, dumped = stages.llvm_dump, list[Any]()
-    monkeypatch.setattr(stages, "llvm_dump", lambda *few: dumped.append(few) or real(*few))
+    real, dumped = compiled_again.llvm_dump, list[Any]()
+    monkeypatch.setattr(compiled_again, "llvm_dump", lambda *few: dumped.append(few) or real(*few))
     mine.save(tmp_path / "before.json")
     assert mine.stage("thunks").text
     assert mine.stage("asm").text

@@ -243,3 +243,49 @@ def test_a_long_program_is_compared_around_its_changes(monkeypatch: pytest.Monke
     lines = few.before.split("\n")
     for change in (c for g in few.groups for c in g.changes if c.before):
         assert plain(lines[change.before - 1]) == change.old
+
+
+def test_an_interrupt_leaves_no_dump_and_the_next_request_compiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
+
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for request in (report.passes, report.remarks, lambda: report.stage("llvm")):
+        with monkeypatch.context() as patch:
+            break_private(patch, "compile_apart", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                request()
+    assert list(tmp_path.iterdir()) == []
+    assert not isinstance(report.passes(), Unavailable)
+    assert report.stage("llvm").text
+
+
+def test_a_dump_that_cannot_be_written_has_a_reason(
+    called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _, lowered, compiled = called
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nothing"))
+    found = pass_dump(lowered, compiled)
+    assert isinstance(found, Unavailable)
+    assert "FileNotFoundError" in found.reason
+
+
+def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x, w: step(x, w) * 5, jnp.ones((8, 8)), jnp.ones((8, 8)))
+    first = sum(one.compile_s for one in report.record.compiles)
+    assert first > 0
+    assert report.price("passes") == report.price("llvm") == report.price("remarks") == first
+    assert report.price("asm") == report.price("optimized_hlo") == 0
+    assert report.stage("llvm").text
+    assert report.price("llvm") == report.price("llvm_optimized") == 0
+    assert report.price("passes") == first
+    assert report.passes()
+    assert report.price("passes") == 0
+    with pytest.raises(ValueError, match="ptx"):
+        report.price("ptx")

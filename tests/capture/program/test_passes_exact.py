@@ -11,7 +11,7 @@ import pytest
 
 import jaxscope
 from jaxscope.analysis.links import line_figures
-from jaxscope.capture.program import stages
+from jaxscope.capture.program import compiled_again
 from jaxscope.model import StageKind, Unavailable
 from measurements.link_sweep import primitive
 from measurements.primitives import PRIMITIVES
@@ -70,7 +70,7 @@ def test_no_link_is_settled_wrongly(name: str, tmp_path: Path) -> None:
 def test_a_program_without_inferred_links_is_not_compiled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stages, "pass_dump", None)
+    monkeypatch.setattr(compiled_again, "pass_dump", None)
     with jaxscope.options(runs=0, exact=True):
         report = jaxscope.inspect(lambda v: jnp.sin(v) * 2.0, jnp.ones(8))
     assert inexact(report) == 0
@@ -80,7 +80,7 @@ def test_a_program_without_inferred_links_is_not_compiled_again(
 def test_where_the_passes_are_unknown_links_stay_inferred(
     arguments: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "pass_dump", lambda *_: Unavailable("this JAX gave none"))
+    monkeypatch.setattr(compiled_again, "pass_dump", lambda *_: Unavailable("this JAX gave none"))
     report = inspected(arguments, exact=True)
     assert inexact(report) > 0
     why = "The passes of XLA could not be followed: this JAX gave none."

@@ -1,0 +1,82 @@
+"""Results of compiling a program once more, each compiled when it is first requested, and kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxscope.analysis.machine_code.llvm import LlvmModules
+from jaxscope.analysis.passes.snapshots import Snapshots
+from jaxscope.capture.program.fusions import FusionRemarks, read_remarks
+from jaxscope.capture.program.passes import llvm_dump, pass_dump
+from jaxscope.capture.targets.compiled import NOT_HERE
+from jaxscope.model import StageKind, Unavailable
+
+if TYPE_CHECKING:
+    from jaxscope.capture.program.stages import Handles
+
+UNSEEN = "the program was compiled before jaxscope saw it, so {} unknown"
+RELEASED = "the compiled program was released; re-run the cell"
+
+
+class CompiledAgain:
+    """The passes, the fusion remarks and the LLVM IR of a program."""
+
+    def __init__(self, handles: Handles) -> None:
+        self._handles = handles
+        self._passes: Snapshots | None = None
+        self._llvm: LlvmModules | None = None
+        self._remarks: FusionRemarks | None = None
+
+    def passes(self) -> Snapshots | Unavailable:
+        """The program after each pass of XLA."""
+        if self._passes is None:
+            if why := self._refused("its passes are"):
+                return Unavailable(why)
+            found = pass_dump(self._handles.lowered, self._handles.compiled)
+            if isinstance(found, Unavailable):
+                return found
+            self._passes = found
+        return self._passes
+
+    def llvm(self) -> LlvmModules | Unavailable:
+        """The LLVM IR of its kernels, before and after LLVM's passes."""
+        if self._llvm is None:
+            if why := self._refused("this stage is"):
+                return Unavailable(why)
+            found = llvm_dump(self._handles.lowered, self._handles.compiled)
+            if isinstance(found, Unavailable):
+                return found
+            self._llvm = found
+        return self._llvm
+
+    def remarks(self) -> FusionRemarks | Unavailable:
+        """The values that XLA did not fuse."""
+        if self._remarks is None:
+            if why := self._refused("its fusions are"):
+                return Unavailable(why)
+            found = read_remarks(self._handles)
+            if isinstance(found, Unavailable):
+                return found
+            self._remarks = found
+        return self._remarks
+
+    def compiles(self, kind: StageKind) -> bool:
+        """Whether a request for the stage compiles the program."""
+        if not kind.costs_compile or self._refused("this stage is"):
+            return False
+        match kind:
+            case StageKind.PASSES:
+                return self._passes is None
+            case StageKind.REMARKS:
+                return self._remarks is None
+            case _:
+                return self._llvm is None
+
+    def _refused(self, missing: str) -> str:
+        """The reason why the program cannot be compiled once more; empty where it can."""
+        mine = self._handles
+        if mine.released:
+            return RELEASED
+        if mine.lowered is None or mine.compiled is None:
+            return UNSEEN.format(missing)
+        return "" if mine.foreign is None else NOT_HERE.format(mine.foreign.target.name)
