@@ -102,6 +102,22 @@ def test_by_default_a_divergence_is_printed_with_both_lines(notebook: Notebook, 
     assert printed.endswith("\nran\n")
 
 
+def test_a_wrong_order_is_reported_again_after_others_were_right(
+    notebook: Notebook, ready: str
+) -> None:
+    swapped = (
+        "for h in (jnp.max, jnp.sum) if p else (jnp.sum, jnp.max): float(jax.jit(named(h))(x))"
+    )
+    named = (
+        "def named(h):\n    def f(x): return h(x) + {0}\n    f.__name__ = h.__name__\n    return f"
+    )
+    equal = "for i in range(6): float(jax.jit(lambda x: x.sum() + 100 + i)(x))"
+    for number in (31, 32):
+        text = px(notebook, f"jnp = jax.numpy\n{named.format(number)}\n{swapped}")
+        assert "the order of calls differs" in text
+        assert "jaxscope" not in px(notebook, equal.replace("100", f"{number}00"))
+
+
 @pytest.fixture
 def guarded(notebook: Notebook, ready: str) -> Iterator[None]:
     notebook.must(GUARD)
