@@ -202,11 +202,11 @@ def _figures_of_source(
         key: PhaseFigures(equations[key], int(instructions[key]), flops[key])
         for key in equations.keys() | instructions.keys() | flops.keys() | found.bytes.values.keys()
     }
-    return _by_line(shares, found)
+    return _by_line(shares, found, unlinked=not program.exact)
 
 
 def _by_line(
-    shares: dict[LinePhase, PhaseFigures], tallies: "_Tallies | None"
+    shares: dict[LinePhase, PhaseFigures], tallies: "_Tallies | None", *, unlinked: bool = False
 ) -> dict[int, LineFigures]:
     lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
@@ -222,13 +222,15 @@ def _by_line(
         )
         if tallies is not None:
             number = tallies.instructions
+            # Without tags, a line without an instruction may have any that no equation fits.
+            open_line = unlinked and not number.of(line)
             row = replace(
                 row,
                 exact=number.sure[line] == number.of(line),
-                at_least=number.shared[line] > 0,
-                flops_bracket=tallies.flops.bracket(line),
+                at_least=number.shared[line] > 0 or (open_line and number.nowhere > 0),
+                flops_bracket=tallies.flops.bracket(line, all_rest=open_line),
                 bytes=tallies.bytes.of(line),
-                bytes_bracket=tallies.bytes.bracket(line),
+                bytes_bracket=tallies.bytes.bracket(line, all_rest=open_line),
             )
         found[line] = row
     return found
@@ -267,6 +269,8 @@ class _Tally:
         self.shared: defaultdict[int, float] = defaultdict(float)
         """By line: what may be of it or of others."""
         self._lines: defaultdict[int, float] = defaultdict(float)
+        self.nowhere = 0.0
+        """What no line is known for, and so may be of any."""
         self._rest = self._total = 0.0
         self._elsewhere = False
 
@@ -283,14 +287,16 @@ class _Tally:
             return
         self._rest += amount
         self._elsewhere |= len(known) < len(all_places) or not known
+        self.nowhere += 0 if known else amount
         for line in lines:
             self.shared[line] += amount
 
     def of(self, line: int) -> float:
         return self._lines[line]
 
-    def bracket(self, line: int) -> Bracket:
-        return Bracket(self.sure[line], self._lines[line] + self.shared[line])
+    def bracket(self, line: int, *, all_rest: bool = False) -> Bracket:
+        more = self.nowhere if all_rest else 0.0
+        return Bracket(self.sure[line], self._lines[line] + self.shared[line] + more)
 
     def rest(self) -> Rest:
         lines = () if self._elsewhere else tuple(sorted(n for n, x in self.shared.items() if x))
