@@ -21,12 +21,12 @@ _CERTAIN = frozenset({"memory-bound", "compute-bound", "latency-bound", "host-bo
 """Verdicts that exclude each other."""
 _ONE = """
 import json, jax, jaxscope, jax.numpy as jnp
-from jaxscope.analysis.cost.roofline import verdict
+from jaxscope.analysis.cost.roofline import dispatch_shares, verdict
 from jaxscope.capture.timing.peaks import measure_peaks
 from jaxscope.model import Cost, Timing
 
 peaks = measure_peaks(jax.devices()[0])
-found = {}
+found, shares = {}, {}
 for intensity in (0.1, 0.5, 1, 2, 4, 8, 16, 32, 64, 128):
     moved = peaks.bytes_per_s / 2
     cost, call = Cost(intensity * moved, 0.0, moved), Timing("call", "cpu:0", (0.4,))
@@ -45,11 +45,12 @@ programs = {
 for name, (function, shape) in programs.items():
     program, = jaxscope.inspect(function, jnp.ones(shape)).programs
     timings = {timing.label: timing for timing in program.timings}
-    said = verdict(program.cost, timings["call"], timings.get("dispatch"), peaks)
-    found[name] = said.verdict
+    call, dispatch = timings["call"], timings.get("dispatch")
+    found[name] = verdict(program.cost, call, dispatch, peaks).verdict
+    shares[name] = dispatch_shares(call, dispatch)
 print(json.dumps({
     "flops": peaks.flops, "bytes_per_s": peaks.bytes_per_s, "settled": peaks.settled,
-    "verdicts": found,
+    "verdicts": found, "dispatch": shares,
 }))
 """
 
@@ -58,10 +59,16 @@ def measure(runs: int = RUNS) -> dict[str, Any]:
     plain = [printed(_ONE) for _ in range(runs)]
     with load(os.cpu_count() or 1):
         loaded = [printed(_ONE) for _ in range(runs)]
+    return together(plain, loaded)
+
+
+def together(plain: list[dict[str, Any]], loaded: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of both halves."""
     return {
         "without_more_load": ridges(plain),
         "under_load": ridges(loaded),
         **agreement([*plain, *loaded]),
+        "dispatch": dispatch([*plain, *loaded]),
     }
 
 
@@ -74,6 +81,17 @@ def ridges(found: list[dict[str, Any]]) -> dict[str, Any]:
         "settled": sum(one["settled"] for one in found),
         "flops": [one["flops"] for one in found],
         "bytes_per_s": [one["bytes_per_s"] for one in found],
+    }
+
+
+def dispatch(found: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """By program: the smallest and the largest share of dispatch, of the fastest calls."""
+    return {
+        name: {
+            "lowest": min(one["dispatch"][name][0] for one in found),
+            "highest": max(one["dispatch"][name][0] for one in found),
+        }
+        for name in found[0]["dispatch"]
     }
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from jaxscope.analysis.cost.roofline import (
-    DISPATCH_SHARE,
     FLOPS_PER_TRANSCENDENTAL,
     dispatch_shares,
+    mostly_dispatch,
 )
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
@@ -94,9 +94,9 @@ def _host_bound(program: Program) -> Iterator[Finding]:
     call, dispatch = program.call, timing(program, "dispatch")
     if call is None or not call.samples or dispatch is None or not program.equations:
         return
-    share, _ = dispatch_shares(call, dispatch)
-    if share <= DISPATCH_SHARE:
+    if not mostly_dispatch(call, dispatch):
         return
+    share, _ = dispatch_shares(call, dispatch)
     if isinstance(program.roofline, Roofline):
         if program.roofline.verdict != "host-bound":
             return
@@ -120,7 +120,7 @@ def _is_little(program: Program, call_s: float) -> bool:
     cost = program.cost
     flops = cost.flops + FLOPS_PER_TRANSCENDENTAL * cost.transcendentals
     work_s = (flops + cost.bytes_accessed) / SLOW_DEVICE
-    return not cost.warnings and work_s < DISPATCH_SHARE * call_s
+    return not cost.warnings and work_s < call_s / 2
 
 
 NOISY = 0.10

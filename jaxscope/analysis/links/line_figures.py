@@ -157,10 +157,12 @@ def _figures(program: Program, source: int) -> dict[int, LineFigures]:
         key: PhaseFigures(equations[key], int(instructions.get(key, 0)), flops.get(key, 0.0))
         for key in equations.keys() | instructions.keys() | flops.keys() | found.bytes.values.keys()
     }
-    return _by_line(shares, found)
+    return _by_line(shares, found, unlinked=not program.exact)
 
 
-def _by_line(shares: dict[LinePhase, PhaseFigures], made: Tallies | None) -> dict[int, LineFigures]:
+def _by_line(
+    shares: dict[LinePhase, PhaseFigures], made: Tallies | None, *, unlinked: bool = False
+) -> dict[int, LineFigures]:
     lines: dict[int, dict[Phase, PhaseFigures]] = {}
     for (line, phase), share in sorted(shares.items(), key=lambda item: item[0]):
         lines.setdefault(line, {})[phase] = share
@@ -175,13 +177,15 @@ def _by_line(shares: dict[LinePhase, PhaseFigures], made: Tallies | None) -> dic
         )
         if made is not None:
             number = made.instructions
+            # Without tags, a line without an instruction may have any that no equation fits.
+            open_line = unlinked and not number.of(line)
             row = replace(
                 row,
                 exact=number.sure[line] == number.of(line),
-                at_least=number.shared[line] > 0,
-                flops_bracket=made.flops.bracket(line),
+                at_least=number.shared[line] > 0 or (open_line and number.nowhere > 0),
+                flops_bracket=made.flops.bracket(line, all_rest=open_line),
                 bytes=made.bytes.of(line),
-                bytes_bracket=made.bytes.bracket(line),
+                bytes_bracket=made.bytes.bracket(line, all_rest=open_line),
             )
         found[line] = row
     return found

@@ -118,6 +118,8 @@ class Tally:
         """By line: what may be of it or of others."""
         self.total = 0.0
         self._lines: defaultdict[int, float] = defaultdict(float)
+        self.nowhere = 0.0
+        """The part without a known line, which may be of any."""
         self._rest = 0.0
         self._elsewhere = False
 
@@ -132,14 +134,16 @@ class Tally:
             return
         self._rest += amount
         self._elsewhere |= places.elsewhere
+        self.nowhere += 0 if places.lines else amount
         for line in places.lines:
             self.shared[line] += amount
 
     def of(self, line: int) -> float:
         return self._lines[line]
 
-    def bracket(self, line: int) -> Bracket:
-        return Bracket(self.sure[line], self._lines[line] + self.shared[line])
+    def bracket(self, line: int, *, all_rest: bool = False) -> Bracket:
+        more = self.nowhere if all_rest else 0.0
+        return Bracket(self.sure[line], self._lines[line] + self.shared[line] + more)
 
     def rest(self) -> Rest:
         lines = () if self._elsewhere else tuple(sorted(n for n, x in self.shared.items() if x))

@@ -8,7 +8,7 @@ detail, never an exception that a user would see.
 # ruff: noqa: F401
 # pyright: reportUnusedImport=false
 
-from jaxscope.capture._jax.cache import CacheRequest, cache_request
+from jaxscope.capture._jax.cache import CacheRequest, cache_request, metadata_in_cache_key
 from jaxscope.capture._jax.call import (
     JaxCall,
     PmappedCall,

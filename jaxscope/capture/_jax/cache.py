@@ -7,7 +7,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -51,6 +52,25 @@ def cache_request() -> CacheRequest | None:
         except Exception:  # a part that this JAX names in another way is left out
             continue
     return CacheRequest(str(module), str(key), tuple(found))
+
+
+@contextmanager
+def metadata_in_cache_key() -> Generator[None]:
+    """The persistent cache finds, in the block, only programs with the same metadata.
+
+    Tags are metadata, which JAX leaves out of the key: it would find the program without them. The
+    setting `jax_compilation_cache_include_metadata_in_key`, for this thread, seen on jax 0.8.1,
+    0.10.2 and 0.12.0.1. Without it: changes nothing.
+    """
+    try:
+        from jax._src import config
+
+        setting = config.compilation_cache_include_metadata_in_key(True)
+    except (ImportError, AttributeError, TypeError):
+        yield
+        return
+    with setting:
+        yield
 
 
 def _xla_flags() -> str:

@@ -1,8 +1,9 @@
-"""Programs that JAX had lowered before jaxscope saw them, compiled again to link their lines.
+"""Programs that were lowered or compiled before jaxscope saw them, compiled again to link lines.
 
 JAX keeps the lowering of a function that has run, so the tags that are put into its jaxpr then
-reach nothing. A copy of the jaxpr is lowered and compiled with them. What ran stays what is timed:
-the two programs must be the same text, names of locations apart.
+reach nothing; and its persistent cache gives a program as it was first compiled, without tags. A
+copy of the jaxpr is lowered and compiled with them. What ran stays what is timed: the two programs
+must be the same text, names of locations apart.
 """
 
 import re
@@ -13,6 +14,7 @@ from typing import Any
 
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.capture import _jax
+from jaxscope.capture.compiles import persistent_cache
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.program.compile import Captured, Say
 from jaxscope.capture.program.stages import Handles
@@ -47,7 +49,11 @@ def linked_again(
 
 def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles | None, float]:
     before, jaxpr = str(handles.compiled.as_text()), handles.traced.jaxpr
-    if TAG.search(before) or TAG.search(handles.lowered.as_text("stablehlo", debug_info=True)):
+    if handles.tagged.hash in before:
+        return None, 0.0
+    if not persistent_cache.directory() and (
+        TAG.search(before) or TAG.search(handles.lowered.as_text("stablehlo", debug_info=True))
+    ):
         return None, 0.0  # lowered with tags, of which nothing may be left
     known = _KNOWN.get(jaxpr)
     traced = known or _jax.lowered_anew(handles.traced)
@@ -55,7 +61,7 @@ def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles |
         return None, 0.0
     say("compiling again")
     began = time.perf_counter()
-    with own_work():
+    with own_work(), _jax.metadata_in_cache_key():
         lowered = traced.lower()  # once: JAX keeps it, and what it compiles to
         compiled = lowered.compile()
     seconds = 0.0 if known else time.perf_counter() - began

@@ -50,7 +50,7 @@ def test_the_ridge_is_where_both_roofs_meet():
         (1e9, 8e9, 1.0, None, "memory-bound"),
         (1e9, 8e9, 1.0, 10e-6, "memory-bound"),
         (10, 80, 12e-6, 10e-6, "host-bound"),
-        (10, 80, 12e-6, 4e-6, "latency-bound"),
+        (10, 80, 12e-6, 2e-6, "latency-bound"),
         (10, 80, 12e-6, None, "latency-bound"),
         (0, 0, 12e-6, 10e-6, "host-bound"),
         # A CPU runs small programs before it returns: that is no dispatch.
@@ -61,10 +61,13 @@ def test_the_ridge_is_where_both_roofs_meet():
         (1e9, 2.9e9, 1.0, None, NEAR_LATENCY),
         (1e9, 3.1e9, 1.0, None, "memory-bound"),
         (3e9, 1e8, 1.0, None, NEAR_LATENCY),
-        (10, 80, 12e-6, 4.1e-6, "latency-bound"),
-        (10, 80, 12e-6, 4.3e-6, NEAR_HOST),
-        (10, 80, 12e-6, 6.5e-6, NEAR_HOST),
-        (10, 80, 12e-6, 6.7e-6, "host-bound"),
+        (10, 80, 12e-6, 2.3e-6, "latency-bound"),
+        (10, 80, 12e-6, 2.5e-6, NEAR_HOST),
+        (10, 80, 12e-6, 8.3e-6, NEAR_HOST),
+        (10, 80, 12e-6, 8.5e-6, "host-bound"),
+        # Longer than a launch: a small loop that was computed before the call returned.
+        (10, 80, 26e-6, 24e-6, "host-bound"),
+        (10, 80, 35e-6, 33e-6, NEAR_HOST),
     ],
 )
 def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, bound):
@@ -72,8 +75,8 @@ def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, 
 
 
 def test_work_in_sines_is_not_taken_for_dispatch():
-    assert judge(1e3, 8e2, 40e-6, 38e-6).verdict == "host-bound"
-    assert judge(1e3, 8e2, 40e-6, 38e-6, transcendentals=1e4).verdict == "latency-bound"
+    assert judge(1e3, 8e2, 25e-6, 24e-6).verdict == "host-bound"
+    assert judge(1e3, 8e2, 25e-6, 24e-6, transcendentals=1e4).verdict == "latency-bound"
 
 
 def test_the_evidence_holds_the_figures():
@@ -153,6 +156,16 @@ def test_a_call_that_mostly_waits_in_some_rounds_alone_may_be_host_bound():
     assert isinstance(found, Roofline)
     assert found.verdict == NEAR_HOST
     assert "dispatch takes 35 % to 85 % of the call" in found.evidence
+
+
+def test_dispatch_that_a_busy_machine_delays_is_dispatch():
+    call, dispatch = (
+        Timing("call", "cpu:0", (20e-6, 90e-6, 95e-6)),
+        Timing("dispatch", "cpu:0", (7e-6, 60e-6, 61e-6)),
+    )
+    found = verdict(Cost(10, 0.0, 80), call, dispatch, PEAKS)
+    assert isinstance(found, Roofline)
+    assert found.verdict == NEAR_HOST
 
 
 def test_peaks_of_a_busy_device_leave_open_whether_latency_is_the_limit():

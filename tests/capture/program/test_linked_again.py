@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -97,6 +100,54 @@ def test_links_stay_approximate_on_a_jax_that_cannot_lower_again(
 ) -> None:
     monkeypatch.setattr("jaxscope.capture._jax.lowered_anew", lambda traced: None)
     assert not jaxscope.inspect(*ran).programs[0].exact
+
+
+PERSISTENT = """
+import sys
+import jax, jax.numpy as jnp
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+@jax.jit
+def program(x):
+    y = jnp.sin(x)
+    return y * jnp.cumsum(jnp.cos(x))
+if sys.argv[2] == "plain":
+    program(jnp.ones(64))
+    sys.exit()
+import jaxscope
+if sys.argv[2] == "ran":
+    program(jnp.ones(64))
+report = jaxscope.inspect(program, jnp.ones(64))
+(one,) = report.programs
+notes = [note for note in report.record.notes if "compiled again" in note]
+hits = sum(c.persistent == "hit" for c in report.compiles)
+inexact = [f for f in report.findings if f.kind == "approximate_source_mapping"]
+print(one.exact, len(notes), hits, len(inexact))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "hits"), [("plain", "new", 1), ("plain", "ran", 0), ("edited", "new", 1)]
+)
+def test_a_program_of_the_persistent_cache_is_linked_exactly(
+    tmp_path: Path, first: str, then: str, hits: int
+) -> None:
+    """Stored without tags by a process without jaxscope, or with those of an older text."""
+    file, cache = tmp_path / "program.py", str(tmp_path / "cache")
+    older = PERSISTENT.replace("    y = jnp.sin(x)", "    k = 3\n    y = jnp.sin(x)")
+    file.write_text(older if first == "edited" else PERSISTENT)
+    run_file(file, cache, "new" if first == "edited" else first)
+    file.write_text(PERSISTENT)
+    assert run_file(file, cache, then).split() == ["True", "1", str(hits), "0"]
+
+
+def run_file(file: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(file), *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_metadata_is_no_part_of_what_a_program_computes() -> None:
