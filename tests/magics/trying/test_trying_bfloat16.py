@@ -32,7 +32,7 @@ def test_the_difference_of_the_results_is_beside_the_gain(notebook: Notebook) ->
         "b = jax.numpy.asarray(b, 'bfloat16')",
     ]
     assert products.cell == 'jax.config.update("jax_default_matmul_precision", "BF16_BF16_F32")'
-    assert jax.config.jax_default_matmul_precision is None
+    assert jax.config.read("jax_default_matmul_precision") is None
     assert notebook.names["w"].dtype == "float32"
     shown = " ".join(notebook.must("%jaxtry --bf16").text.split())
     assert "2 changes tried" in shown
