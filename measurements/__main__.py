@@ -52,6 +52,7 @@ ACCURACY = (
     "finding_effects",
     "tried_fixes",
     "trial_effects",
+    "fusion_flag",
     "link_coverage",
     "link_sweep",
     "whole_programs",

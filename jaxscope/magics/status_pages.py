@@ -29,7 +29,7 @@ _GUIDE = {
     ("cell", "jaxbench"): "compare NumPy, PyTorch, JAX and others over sizes",
     ("line", "jaxbench"): "the same for expressions: %jaxbench f(x) vs g(x)",
     ("line", "jaxdiff"): "compare a cell's last two runs, or two reports",
-    ("line", "jaxtry"): "try the fixes of the last report, and measure the gain",
+    ("line", "jaxtry"): "try the fixes of the last report or log, and measure the gain",
     ("line", "jaxflags"): "time a call under XLA options: %jaxflags f(x)",
     ("line", "jaxcluster"): "many processes: attach, init, guard on, load, status, restart",
     ("cell", "jaxcluster"): "profile a cell on all processes: who made the others wait",

@@ -83,7 +83,7 @@ def hoisted(text: str, lines: Sequence[int], name: str) -> Hoisted | str:
             listed = [*first, *given, *([more] if more else []), *keywords]
         edits.append(Edit(call, f"{jitted}({', '.join(listed)})"))
     definition = _definition(text, created, inner, [] if first else varying, jitted)
-    removed = [created.own] if created.own is not None else []
+    removed: list[ast.stmt] = [created.own] if created.own is not None else []
     if isinstance(created.node, ast.FunctionDef) or _name_of(created):
         removed.append(created.statement)
     made = _placed(text, created.outer, definition, edits, removed)
@@ -200,10 +200,10 @@ def _partial_arguments(node: ast.Call | ast.FunctionDef, text: str) -> list[str]
 
 def _name_of(created: _Created) -> str:
     """The name that the created function is assigned to."""
-    match created:
-        case (ast.FunctionDef(name=name), *_):
-            return name
-        case (node, _, ast.Assign(targets=[ast.Name(id=name)], value=value), _) if value is node:
+    if isinstance(created.node, ast.FunctionDef):
+        return created.node.name
+    match created.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is created.node:
             return name
         case _:
             return ""
@@ -319,8 +319,9 @@ def _placed(
 
 
 def _first_line(statement: ast.stmt) -> int:
-    decorated = isinstance(statement, ast.FunctionDef) and statement.decorator_list
-    return statement.decorator_list[0].lineno if decorated else statement.lineno
+    if isinstance(statement, ast.FunctionDef) and statement.decorator_list:
+        return statement.decorator_list[0].lineno
+    return statement.lineno
 
 
 def _lines(first: int, end: int) -> ast.AST:

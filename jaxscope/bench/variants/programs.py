@@ -250,6 +250,8 @@ class Builder:
             found.append((wrapped, run.compile(run.trace(wrapped))))
         chosen = [one for one in found if one[1].request.name == self.wanted]
         chosen = chosen or (found if len(found) == 1 else [])
+        if not chosen and original is None:
+            raise TrialRefused("The cell compiles no one program that could be timed.")
         if not chosen:
             raise TrialFailed(f"The changed cell does not compile `{self.wanted}` any more.")
         wrapped, captured = chosen[0]

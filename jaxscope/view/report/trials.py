@@ -59,8 +59,9 @@ def _compilations(trial: VariantTrial) -> list[str]:
     if before is None or after is None or before.compilations is None:
         return []
     found = [f"{before.compilations} → {words.count(after.compilations or 0, 'compilation')}"]
-    clear = ratio is not None and ratio.verdict is not RatioVerdict.UNCLEAR
-    if clear and not ratio.low <= 1 <= ratio.high:
+    if ratio is None or ratio.verdict is RatioVerdict.UNCLEAR:
+        return found
+    if not ratio.low <= 1 <= ratio.high:
         found.append(f"each further run {_factor(trial)}")
     return found
 

@@ -189,3 +189,11 @@ def test_a_line_that_asks_for_nothing_there_is(notebook: Notebook, line: str, sa
 def test_without_a_report(notebook: Notebook) -> None:
     assert "There is no report yet" in notebook.run("%jaxtry").message
     assert "There is no report yet" in notebook.run("%jaxflags").message
+
+
+def test_a_cell_without_a_program_is_not_tried(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -n 1 -o report\ndef f(x):\n    return x + 1\n\ny = 3")
+    report = notebook.names["report"]
+    found = trial.tried(report.record, report.origin, Change("same", text="%%jaxjit\ny = 3"), 9.0)
+    assert found.verdict is TrialVerdict.NOT_TRIED
+    assert "compiles no one program" in found.why
