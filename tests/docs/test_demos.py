@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
+import sys
+import tomllib
 import types
 from pathlib import Path
 
@@ -169,6 +172,36 @@ def test_the_first_notebook_says_where_to_go_on() -> None:
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     last = notebook.cells[-1].source
     assert [path.name for path in NOTEBOOKS[1:] if f"]({path.name})" not in last] == []
+
+
+def imported(path: Path) -> set[str]:
+    """Modules that the cells of a notebook need: those inside of `try` may be absent."""
+    found: set[str] = set()
+    for cell in code_cells(nbformat.read(path, as_version=4)):
+        lines = [line for line in cell.source.splitlines() if not line.startswith(("%", "!"))]
+        try:
+            body = ast.parse("\n".join(lines)).body
+        except SyntaxError:  # C in a section of a benchmark
+            continue
+        for node in body:
+            if isinstance(node, ast.Import):
+                found |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(str(node.module).partition(".")[0])
+    return found - {*sys.stdlib_module_names, "jaxscope", "numpy"}
+
+
+def test_the_extra_for_the_notebooks_has_what_they_import() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [*extras["dependencies"], *extras["optional-dependencies"]["demos"]]
+    for extra in re.findall(
+        r"[\w-]+", extras["optional-dependencies"]["demos"][0].partition("[")[2]
+    ):
+        needed += extras["optional-dependencies"][extra]
+    packages = {re.split(r"[>\[]", one)[0].removeprefix("dm-") for one in needed}
+    modules = set().union(*map(imported, NOTEBOOKS))
+    assert {"optax", "flax", "pandas"} <= modules
+    assert modules - packages == set()
 
 
 def saved(stem: str) -> list[nbformat.NotebookNode]:

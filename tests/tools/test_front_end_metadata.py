@@ -51,7 +51,7 @@ def test_no_link_of_the_long_description_is_relative() -> None:
     assert len(targets) > 30
     assert [one for one in targets if not one.startswith(("https://", "#"))] == []
     assert f"{HOME}/blob/HEAD/docs/guide.md#what-did-the-change-do" in targets
-    assert f"{HOME}/raw/HEAD/docs/images/quickstart.png" in targets
+    assert f"{HOME}/raw/HEAD/docs/images/tour.png" in targets
     assert "<picture>" not in found
     assert "<source" not in found
     for one in targets:
