@@ -4,7 +4,8 @@ Each part needs a compiler that `jaxscope targets install` downloads; where one 
 targets are left out, and `skipped` says so. Ten whole programs are compiled for every target. Ten
 programs at two sizes each, one that fits a TPU v5e and one that does not: the verdict is the
 compiler's, the plan is the sum of its buffers, and the line is the one that makes the largest
-array, which the program returns. Links are those of computing instructions, against the same programs on the CPU.
+array, which the program returns. Links are those of computing instructions, against the same
+programs on the CPU.
 """
 
 from __future__ import annotations
