@@ -56,6 +56,7 @@ ACCURACY = (
     "link_coverage",
     "link_sweep",
     "whole_programs",
+    "targets",
     "slow_compiles",
     "fusion_remarks",
     "lost_time",

@@ -84,7 +84,8 @@ def _read(
         for value, info, sharding in zip(outs, results, made, strict=False)
     ]
     reader = _ShardingReader(devices)
-    constraints = tuple(_constraints(handles.tagged))
+    mesh = None if handles.foreign is None else handles.foreign.mesh
+    constraints = tuple(_constraints(handles.tagged, mesh))
     values = [
         *reader.values("input", inputs),
         *reader.values("output", outputs),
@@ -187,7 +188,7 @@ class _Constraint:
     line: int | None
 
 
-def _constraints(tagged: Tagged) -> Iterator[_Constraint]:
+def _constraints(tagged: Tagged, mesh: Any = None) -> Iterator[_Constraint]:
     """All constraints of a program; none when its equations are not available."""
     for body, index, entry in _entries(tagged):
         if entry.primitive not in _CONSTRAINTS:
@@ -206,7 +207,11 @@ def _constraints(tagged: Tagged) -> Iterator[_Constraint]:
             i for number in found for i in tagged.places.get((id(body.jaxpr), number), ())
         )
         sharding = equation.params.get("sharding")
-        named = isinstance(sharding, NamedSharding) and hasattr(sharding.mesh, "devices")
+        named = isinstance(sharding, NamedSharding)
+        # An abstract mesh, as of a target, stands for the one of the inputs.
+        if named and not isinstance(sharding.mesh, jax.sharding.Mesh):
+            named = mesh is not None and sharding.mesh.shape == mesh.shape
+            sharding = NamedSharding(mesh, sharding.spec) if named else None
         own = tagged.places.get((id(body.jaxpr), index), ())
         span = tagged.equations[own[0]].span if own else None
         yield _Constraint(
@@ -245,7 +250,7 @@ class _ShardingReader:
 
     def remember(self, mesh: Any) -> None:
         """Add a real mesh of a `shard_map`, which no value's sharding may have."""
-        if hasattr(mesh, "devices") and set(mesh.devices.flat) <= self._positions.keys():
+        if isinstance(mesh, jax.sharding.Mesh) and set(mesh.devices.flat) <= self._positions.keys():
             self._mesh(mesh)
 
     def order(self) -> list[int]:

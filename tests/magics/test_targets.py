@@ -176,9 +176,9 @@ def test_an_input_keeps_the_spec_that_it_has(nb: Notebook) -> None:
         "named = jax.sharding.NamedSharding(mesh, jax.P('data'))\n"
         "s = jax.ShapeDtypeStruct((64, 4), jnp.float32, sharding=named)"
     )
-    nb.must(f"%jaxjit {MESH} -q -o kept jnp.add(s, 1)")
+    nb.must(f"%jaxjit {MESH} -q -o kept jnp.sin(s)")
     assert nb.names["kept"].inputs[0].sharding.startswith("P('data'")
-    said = nb.run("%jaxjit --target cpu --mesh batch=2 jnp.add(s, 1)").message
+    said = nb.run("%jaxjit --target cpu --mesh batch=2 jnp.sin(s)").message
     assert "is sharded over `data`, but --mesh has batch. Give its spec: --spec x=batch." in said
 
 
@@ -209,7 +209,7 @@ def test_several_targets_are_rows_of_one_table(nb: Notebook, tmp_path: Path) -> 
         "jit(cell) · mesh data=2 · 2 targets compiled, none run · 1 not compiled"
     )
     assert "tpu:v5e" in ran.text
-    assert "`%jaxtargets install tpu`" in ran.text
+    assert "%jaxtargets install tpu" in ran.text
     assert "total" not in nb.names
     assert table["cpu:4"].programs[0].target.target == "cpu:4"
     with pytest.raises(LookupError, match="There is no report for tpu:v5e"):
@@ -224,7 +224,7 @@ def test_several_targets_are_rows_of_one_table(nb: Notebook, tmp_path: Path) -> 
 
 
 def test_several_meshes_are_rows_too(nb: Notebook) -> None:
-    ran = nb.must("%jaxjit --target cpu --mesh data=2 --mesh data=4 --spec x=data jnp.sort(x)")
+    ran = nb.must("%jaxjit --target cpu --mesh data=2 --mesh data=4 --spec a=data jnp.sort(x)")
     rows = [line.split()[:2] for line in ran.text.split("\n") if line.strip().startswith("cpu:")]
     assert rows == [["cpu:2", "data=2"], ["cpu:4", "data=4"]]
 

@@ -15,7 +15,7 @@ Spec = tuple[tuple[str, ...], ...]
 
 _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9]\d*)")
 _NONE = ("", "none", "-", "*")
-# Chips of a topology by their number: those that Cloud TPU offers.
+# Topologies by their number of chips, ascending: some of those that Cloud TPU offers.
 _TOPOLOGIES = {
     2: {1: "1x1", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 64: "8x8", 128: "8x16", 256: "16x16"},
     3: {4: "2x2x1", 8: "2x2x2", 16: "2x2x4", 32: "2x4x4", 64: "4x4x4", 128: "4x4x8", 256: "4x8x8"},
@@ -75,19 +75,21 @@ def _spec(text: str, axes: Mapping[str, int]) -> tuple[str, Spec]:
 
 
 def target_of(name: str, plan: MeshPlan | None) -> Target:
-    """The target of a name; without a topology, one with as many devices as the mesh.
+    """The target of a name; without a topology, the smallest with as many devices as the mesh.
 
     Raises TargetNameError.
     """
     target = read_target(name)
     if plan is None or target.name != target.kind_name or plan.size == target.chips:
         return target
-    size: str | None = str(plan.size)
-    if target.platform == "tpu":
-        size = _TOPOLOGIES[target.kind.topology.count("x") + 1].get(plan.size)
-    if size is None:
+    if target.platform != "tpu":
+        return read_target(f"{target.name}:{plan.size}")
+    known = _TOPOLOGIES[target.kind.topology.count("x") + 1]
+    size = next((grid for chips, grid in known.items() if chips >= plan.size), "")
+    if not size:
+        largest = list(known.values())[-1]
         raise TargetNameError(
-            f"{target.name} has no usual topology of {count(plan.size, 'device')}; name one: "
-            f"{target.name}:{target.kind.topology}."
+            f"A mesh of {count(plan.size, 'device')} needs a topology: {target.name}:{largest} is "
+            "the largest that is chosen for you."
         )
     return read_target(f"{target.name}:{size}")

@@ -150,20 +150,20 @@ class TargetProgram:
         known = _jax.given_shardings(self.lowered, asked)
         chosen = self.answer.facts.get(f"{side}_shardings") or []
         number = len(known) or len(chosen)
-        if len(self.devices) == 1 or self._mesh is None:
+        if len(self.devices) == 1 or self.mesh is None:
             return self._everywhere(number)
         specs = [getattr(one, "spec", None) for one in known]
         for position, one in enumerate(chosen[:number]):
             if specs[position] is None:
-                specs[position] = _jax.partition_spec(bytes.fromhex(one), self._mesh)
+                specs[position] = _jax.partition_spec(bytes.fromhex(one), self.mesh)
         return tuple([
             DeviceSet(frozenset(self.devices)) if spec is None
-            else jax.sharding.NamedSharding(self._mesh, spec)
+            else jax.sharding.NamedSharding(self.mesh, spec)
             for spec in specs
         ])  # fmt: skip
 
     @cached_property
-    def _mesh(self) -> Any | None:
+    def mesh(self) -> Any | None:
         """The mesh of the program's inputs, over the target's devices."""
         for side in ("in_shardings", "out_shardings"):
             for one in _jax.given_shardings(self.lowered, side):

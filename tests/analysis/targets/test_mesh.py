@@ -40,6 +40,7 @@ def test_other_texts_are_refused_with_the_way_to_write_them(
         ("tpu:v5e", "data=2,model=2", "tpu:v5e:2x2"),
         ("tpu:v4", "data=2,model=2", "tpu:v4"),
         ("tpu:v4", "data=8", "tpu:v4:2x2x2"),
+        ("tpu:v5e", "data=6", "tpu:v5e:2x4"),
         ("gpu:h100", "data=6", "gpu:h100:6"),
         ("cpu", "data=3", "cpu:3"),
         ("tpu:v5e:4x4", "data=2", "tpu:v5e:4x4"),
@@ -51,6 +52,6 @@ def test_a_target_without_a_topology_has_as_many_devices_as_the_mesh(
     assert target_of(target, read_mesh(axes)).name == name
 
 
-def test_a_number_of_chips_without_a_topology_asks_for_one() -> None:
-    with pytest.raises(TargetNameError, match="no usual topology of 6 devices; name one"):
-        target_of("tpu:v5e", read_mesh("data=6"))
+def test_a_mesh_beyond_the_usual_topologies_asks_for_one() -> None:
+    with pytest.raises(TargetNameError, match="A mesh of 512 devices needs a topology"):
+        target_of("tpu:v5e", read_mesh("data=512"))
