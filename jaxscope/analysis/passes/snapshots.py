@@ -6,7 +6,7 @@ import itertools
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo.frames import TABLE_NAMES
@@ -78,39 +78,80 @@ class Snapshots:
 def snapshots(
     files: Iterable[str], read: Callable[[str], str], seconds: float, compiled: str
 ) -> Snapshots:
-    """Read the files of a dump, one text at a time.
+    """Read the files of a whole dump; see `SnapshotReader.finish`."""
+    return SnapshotReader(read).finish(files, seconds, compiled)
 
-    `compiled` is the text of the program that runs. Raises ValueError where the dump has no first
-    program, or where its last one differs from `compiled`.
-    """
-    names = sorted(files)
-    first, last = (next(filter(p.match, names), "") for p in (_FIRST, _LAST))
-    found = sorted((int(m[1]), m[2], m[3], m[0]) for name in names if (m := _FILE.match(name)))
-    if not first or not found:
-        raise ValueError("XLA wrote no program of its passes")
-    if not last or not computes_the_same(read(last), compiled):
-        raise OtherProgram
-    packer, passes = _Packer(), list[CompilerPass]()
-    whole = read(first)
-    packer.keep(packer.read(without_tables(whole)))
-    for _, pipeline, name, file in [*found, (0, "scheduling", _BETWEEN, last)]:
-        previous, whole = whole, read(file)
-        if whole == previous:
-            continue
-        text = packer.read(without_tables(whole))
-        old, new = packer.changed(text)
+
+class SnapshotReader:
+    """Reads the files of a dump in their order, one text at a time, also while XLA writes them."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+        self._passes: list[CompilerPass] = []
+        self._packer = _Packer()
+        self._whole: str | None = None
+        """The text read last."""
+        self._number = 0
+        """Files read, of those after passes."""
+
+    def follow(self, files: Iterable[str]) -> None:
+        """Read those that XLA has written whole: all but the last."""
+        self._read_all(*_sorted(files), most=-1)
+
+    def finish(self, files: Iterable[str], seconds: float, compiled: str) -> Snapshots:
+        """Read the rest of a dump that took these seconds.
+
+        `compiled` is the text of the program that runs. Raises ValueError where the dump has no
+        first program, or where its last one differs from `compiled`.
+        """
+        names = list(files)
+        first, found = _sorted(names)
+        last = next(filter(_LAST.match, sorted(names)), "")
+        if not first or not found:
+            raise ValueError("XLA wrote no program of its passes")
+        if not last or not computes_the_same(self._read(last), compiled):
+            raise OtherProgram
+        self._read_all(first, found)
+        self._add("scheduling", _BETWEEN, last)
+        return Snapshots(tuple(self._passes), len(found), seconds, tuple(self._packer.packed))
+
+    def _read_all(
+        self, first: str, found: Sequence[tuple[int, str, str, str]], most: int | None = None
+    ) -> None:
+        ready = found[:most]
+        if not first or not ready:
+            return
+        if self._whole is None:
+            self._whole = self._read(first)
+            self._packer.keep(self._packer.read(without_tables(self._whole)))
+        for _, pipeline, name, file in ready[self._number :]:
+            self._add(pipeline, _BETWEEN if name == "pipeline-start" else name, file)
+            self._number += 1
+
+    def _add(self, pipeline: str, name: str, file: str) -> None:
+        previous, self._whole = self._whole, self._read(file)
+        if self._whole == previous:
+            return
+        text = self._packer.read(without_tables(self._whole))
+        old, new = self._packer.changed(text)
         changed = CompilerPass(
-            len(passes) + 1,
+            len(self._passes) + 1,
             pipeline,
-            _BETWEEN if name == "pipeline-start" else name,
+            name,
             added=len(new.keys() - old.keys()),
             removed=len(old.keys() - new.keys()),
-            altered=sum(plain(new[one]) != plain(old[one]) for one in new.keys() & old.keys()),
+            altered=sum(_altered(old[one], new[one]) for one in new.keys() & old.keys()),
         )
         if changed.added or changed.removed or changed.altered:
-            passes.append(changed)
-            packer.keep(text)
-    return Snapshots(tuple(passes), len(found), seconds, tuple(packer.packed))
+            self._passes.append(changed)
+            self._packer.keep(text)
+
+
+def _sorted(files: Iterable[str]) -> tuple[str, list[tuple[int, str, str, str]]]:
+    """The file of the program that XLA received, and those after passes in their order."""
+    names = sorted(files)
+    found = [(int(m[1]), m[2], m[3], m[0]) for name in names if (m := _FILE.match(name))]
+    return next(filter(_FIRST.match, names), ""), sorted(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +273,14 @@ def without_tables(text: str) -> str:
             at = text.find("\n\n", begin + 2)
             at = len(text) if at < 0 else at
     return "".join([*kept, text[at:]])
+
+
+def _altered(old: str, new: str) -> bool:
+    """Whether two lines differ in more than their metadata."""
+    before, metadata, _ = old.partition(", metadata={")
+    after, others, _ = new.partition(", metadata={")
+    # Backend configurations come after it.
+    return (metadata == others != "" and before != after) or plain(old) != plain(new)
 
 
 def name_of(line: str) -> str:

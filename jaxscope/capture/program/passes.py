@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +16,9 @@ from jaxscope.analysis.machine_code.llvm import LlvmModules, llvm_modules
 from jaxscope.analysis.passes.remarks import FusionLog, read_log
 from jaxscope.analysis.passes.snapshots import (
     OtherProgram,
+    SnapshotReader,
     Snapshots,
     computes_the_same,
-    snapshots,
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
@@ -60,10 +62,44 @@ def pass_dump(lowered: Any, compiled: Any) -> Snapshots | Unavailable:
     It is in no cache and in no compile log, and its executable is dropped.
     """
 
-    def read_dump(here: Path, seconds: float) -> Snapshots:
-        return snapshots(_names(here), functools.partial(_read, here), seconds, compiled.as_text())
+    running: list[_Reading] = []
 
-    return _dumped(lowered, [{**OPTIONS, **QUICK}, OPTIONS], read_dump)
+    def begin(here: Path) -> _Reading:
+        running[:] = [_Reading(here)]
+        return running[0]
+
+    def read_dump(here: Path, seconds: float) -> Snapshots:
+        return running[0].reader.finish(_names(here), seconds, compiled.as_text())
+
+    return _dumped(lowered, [{**OPTIONS, **QUICK}, OPTIONS], read_dump, meanwhile=begin)
+
+
+class _Reading:
+    """A thread that reads a dump while XLA writes it."""
+
+    def __init__(self, here: Path) -> None:
+        self._here = here
+        self.reader = self._new()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="jaxscope dump", daemon=True)
+
+    def _new(self) -> SnapshotReader:
+        return SnapshotReader(functools.partial(_read, self._here))
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._over.wait(_EVERY_S):
+            try:
+                self.reader.follow(_names(self._here))
+            except Exception:
+                self.reader = self._new()
+                return
 
 
 def llvm_dump(lowered: Any, compiled: Any) -> LlvmModules | Unavailable:
@@ -98,6 +134,8 @@ def _check(here: Path, compiled: Any) -> None:
 
 
 Options = Mapping[str, str | bool | int]
+_EVERY_S = 0.1
+"""Between two looks at the files of a dump."""
 Read = TypeVar("Read")
 
 
@@ -106,6 +144,7 @@ def _dumped(
     tries: Sequence[Options],
     read: Callable[[Path, float], Read],
     newer: Options = NEWER_OPTIONS,
+    meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Read | Unavailable:
     """Compile with the first options whose program is the one that runs."""
     spent = 0.0
@@ -114,7 +153,8 @@ def _dumped(
             with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
                 began = time.perf_counter()
                 # Without `xla_dump_to`, all of it would be printed.
-                _compile(lowered, {"xla_dump_to": folder, **options}, newer)
+                with meanwhile(Path(folder)):
+                    _compile(lowered, {"xla_dump_to": folder, **options}, newer)
                 spent += time.perf_counter() - began
                 return read(Path(folder), spent)
         except OtherProgram as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxscope.analysis.passes import snapshots as module
-from jaxscope.analysis.passes.snapshots import Snapshots, snapshots
+from jaxscope.analysis.passes.snapshots import SnapshotReader, Snapshots, snapshots
 
 _HEAD = "HloModule jit_f, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n"
 _TABLES = 'FileNames\n1 "cell.py"\n\nFunctionNames\n1 "f"\n\n'
@@ -104,3 +104,24 @@ def test_a_line_of_several_texts_is_kept_once() -> None:
     assert "\n".join(first) == read().raw(0)
     shared = "  %x = f32[4]{0} parameter(0)"
     assert len({id(text[text.index(shared)]) for text in (first, second, third)}) == 1
+
+
+def test_a_dump_is_read_while_it_is_written() -> None:
+    passes = sorted(name for name in FILES if ".after_" in name)
+    first = "module_0012.jit_f.before_optimizations.txt"
+    read_now: list[str] = []
+
+    def read_file(name: str) -> str:
+        read_now.append(name)
+        return FILES[name]
+
+    reader = SnapshotReader(read_file)
+    written = [first]
+    for name in passes:
+        written.append(name)
+        reader.follow(written)
+        # The last may be incomplete.
+        assert name not in read_now
+    assert read_now == [first, *passes[:-1]]
+    assert reader.finish(FILES, 0.5, LAST) == read()
+    assert len(read_now) == len({*read_now}) + 1  # the last program is compared, too

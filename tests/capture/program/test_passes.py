@@ -289,3 +289,23 @@ def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.price("passes") == 0
     with pytest.raises(ValueError, match="ptx"):
         report.price("ptx")
+
+
+def test_a_dump_is_read_while_xla_writes_it_or_after(
+    called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lowered, compiled = called
+    whole = pass_dump(lowered, compiled)
+    assert isinstance(whole, Snapshots), whole
+    monkeypatch.setattr(module, "_EVERY_S", 0.0001)
+    followed = pass_dump(lowered, compiled)
+    assert isinstance(followed, Snapshots), followed
+    assert (followed.passes, followed.packed) == (whole.passes, whole.packed)
+
+    def fail(*_: Any) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(module.SnapshotReader, "follow", fail)
+    after = pass_dump(lowered, compiled)
+    assert isinstance(after, Snapshots), after
+    assert after.packed == whole.packed
