@@ -1,7 +1,7 @@
 """Time of the first `%%jaxjit` cell of a kernel beyond a later one, in fresh processes.
 
 Both without JAX's own stages and the run. What the first cell needs is imported in the background
-from the import of jax on: `after a pause` of two seconds, as somebody types, and `at once`, as
+from the import of jax on: `after a pause` of two seconds, as a user types, and `at once`, as
 "Run All" does, where the cell waits for it. The budget is 150 ms on a machine that imports IPython
 in 90 ms; the yardstick is that import, in the same process.
 """
