@@ -19,7 +19,12 @@ WITHOUT_JAX = (
     "jaxscope.view.bundle.payload",
     "jaxscope.magics.session.next_steps",
 )
-WITH_JAX = ("jaxscope.capture.run.run",)
+WITH_JAX = (
+    "jaxscope.capture.run.run",
+    "jaxscope.capture.run.function_form",
+    "jaxscope.analysis.variants",
+)
+"""What every first cell needs comes first."""
 
 
 def preload(names: tuple[str, ...]) -> None:
