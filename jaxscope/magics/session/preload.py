@@ -24,7 +24,7 @@ WITH_JAX = (
     "jaxscope.capture.run.function_form",
     "jaxscope.analysis.variants",
 )
-"""What every first cell needs comes first."""
+"""In the order of their use: the first is needed by every cell."""
 
 
 def preload(names: tuple[str, ...]) -> None:
