@@ -10,7 +10,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -18,8 +17,11 @@ from typing import Any
 PACKAGE = "jax"
 
 
-class _Finder(MetaPathFinder):
-    """Answers for one package only, and once."""
+class _Finder:
+    """Answers for one package only, and once.
+
+    No `MetaPathFinder`: that takes as long to import as all of `import jaxscope`.
+    """
 
     def __init__(self, name: str, arrived: Callable[[], None]) -> None:
         self._name = name

@@ -121,7 +121,8 @@ class TagPaths:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TagPaths) and self._equations == other._equations
 
-    __hash__ = None
+    def __hash__(self) -> int:
+        return hash(frozenset(self._equations))
 
     def items(self) -> Iterable[tuple[TagPath, tuple[int, ...]]]:
         """Each path with its equations."""

@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -27,10 +27,7 @@ from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.compile import device_and_precision
 from jaxscope.capture.run import evidence, record
 from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin, invocation
-from jaxscope.capture.run.decorator_form import DecoratedCell
 from jaxscope.capture.run.error_notes import CellErrors, explained_call
-from jaxscope.capture.run.function_form import FunctionCell
-from jaxscope.capture.run.held_call import HeldCall
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.source import cell_names
@@ -39,7 +36,23 @@ from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Form, Source
 
-_CELLS = {Form.FUNCTION: FunctionCell, Form.DECORATOR: DecoratedCell}
+if TYPE_CHECKING:
+    from jaxscope.capture.run.decorator_form import DecoratedCell
+    from jaxscope.capture.run.function_form import FunctionCell
+
+
+def _cell_class(form: Form) -> type[FunctionCell | DecoratedCell] | None:
+    """The class of a cell with definitions, imported where there is one; None for block form."""
+    if form is Form.FUNCTION:
+        from jaxscope.capture.run.function_form import FunctionCell
+
+        return FunctionCell
+    if form is Form.DECORATOR:
+        from jaxscope.capture.run.decorator_form import DecoratedCell
+
+        return DecoratedCell
+    return None
+
 
 # Entry points of the magics and of the API.
 
@@ -55,10 +68,11 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
         return cell_alone(text, settings, context.namespace, form, debugging)
     _wait(settings, context)
     found = _form(text, settings, form)
-    if found in _CELLS:
-        ran = _functions(text, settings, context, found)
-    else:
+    made = _cell_class(found)
+    if made is None:
         ran = _block(text, settings, context)
+    else:
+        ran = _functions(text, settings, context, found, made)
     if settings.target is not None:  # nothing that runs again can be made of it
         return ran
     origin = RunOrigin(form=found, settings=settings, namespace=context.namespace, text=text)
@@ -104,6 +118,8 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
         asked = FunctionCall(function, args, kwargs)
         ran = _call(asked, settings, context, Form.CALL, asked.name)
         with contextlib.suppress(Exception):  # a pytree of the user's may refuse
+            from jaxscope.capture.run.held_call import HeldCall
+
             origin = RunOrigin(
                 form=Form.CALL, settings=settings, namespace={}, held=HeldCall(asked)
             )
@@ -132,8 +148,8 @@ def cell_alone(
             return None if text.silenced else value
         with device_and_precision(settings):
             found = _form(text, settings, form)
-            if found in _CELLS:
-                return _CELLS[found](text, settings, namespace).execute_alone()
+            if (made := _cell_class(found)) is not None:
+                return made(text, settings, namespace).execute_alone()
             return run_alone(CellSubject(text, settings, namespace))
 
     return _without_report(run, settings, "cell", (text.source,), why, again=again)
@@ -199,9 +215,15 @@ def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
         return _finish(given, finished.value, lambda: [run.describe(finished)], notes, known)
 
 
-def _functions(text: CellText, settings: Settings, context: RunContext, form: Form) -> Ran:
+def _functions(
+    text: CellText,
+    settings: Settings,
+    context: RunContext,
+    form: Form,
+    made: type[FunctionCell | DecoratedCell],
+) -> Ran:
     with invocation("cell", form, settings, context, text.source) as given:
-        cell = _CELLS[form](text, settings, context.namespace)
+        cell = made(text, settings, context.namespace)
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
         errors = CellErrors(text, context.namespace, settings.composition, wrote=True)
         with errors.explained():

@@ -12,7 +12,6 @@ from typing import Any
 
 from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.analysis.python.plain_call import plain_call
-from jaxscope.analysis.variants import change_of
 from jaxscope.magics.session.session import Session
 from jaxscope.model import Form, Record, ValueKind
 from jaxscope.results.report import Report
@@ -122,6 +121,10 @@ def _fixes(report: Report) -> list[int]:
     """The numbers of the findings, from 1, whose fix can be applied to the code."""
     if report.origin is None:
         return []
+    if not report.findings:
+        return []
+    from jaxscope.analysis.variants import change_of
+
     changes = [change_of(finding, report.record) for finding in report.findings]
     return [i for i, change in enumerate(changes, 1) if not isinstance(change, str)]
 

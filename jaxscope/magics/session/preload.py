@@ -19,7 +19,12 @@ WITHOUT_JAX = (
     "jaxscope.view.bundle.payload",
     "jaxscope.magics.session.next_steps",
 )
-WITH_JAX = ("jaxscope.capture.run.run",)
+WITH_JAX = (
+    "jaxscope.capture.run.run",
+    "jaxscope.capture.run.function_form",
+    "jaxscope.analysis.variants",
+)
+"""In the order of their use: the first is needed by every cell."""
 
 
 def preload(names: tuple[str, ...]) -> None:

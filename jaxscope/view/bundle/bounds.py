@@ -18,7 +18,7 @@ _LONGEST = 2000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Bounds:
+class PayloadBounds:
     """The limits of a payload."""
 
     room: Room = dataclasses.field(default_factory=Room)
@@ -38,17 +38,17 @@ MOST_EQUATIONS = 12_000
 """Most equations saved with an output, at 10 bytes each; more are sent with the first requested
 text."""
 BOUNDS = (
-    Bounds(whole=True, equations=MOST_EQUATIONS),
-    Bounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
-    Bounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, sources=100_000),
-    Bounds(Room(200, pictures=False), False, False, 0, 40, sources=100_000),
-    Bounds(Room(15, pictures=False), False, False, 0, 5, sources=20_000),
-    Bounds(Room(0, pictures=False), False, False, 0, 0, sources=2000),
+    PayloadBounds(whole=True, equations=MOST_EQUATIONS),
+    PayloadBounds(Room(200), equations=MOST_EQUATIONS, programs=200, sources=400_000),
+    PayloadBounds(Room(60, pictures=False), False, False, MOST_EQUATIONS, 40, sources=100_000),
+    PayloadBounds(Room(200, pictures=False), False, False, 0, 40, sources=100_000),
+    PayloadBounds(Room(15, pictures=False), False, False, 0, 5, sources=20_000),
+    PayloadBounds(Room(0, pictures=False), False, False, 0, 0, sources=2000),
 )
 """From the largest to the smallest; the first that fits without the texts is used."""
 
 
-def carried(record: Record, bounds: Bounds) -> Record:
+def carried(record: Record, bounds: PayloadBounds) -> Record:
     """The record, or the part of it that the viewer reads."""
     if bounds.whole:
         return record

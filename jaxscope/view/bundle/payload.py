@@ -20,7 +20,7 @@ from jaxscope.version import __version__
 from jaxscope.view.base.document import SEPARATOR, Document, Room, first_fitting
 from jaxscope.view.base.static import static_html
 from jaxscope.view.bundle import figures
-from jaxscope.view.bundle.bounds import BOUNDS, MOST_EQUATIONS, Bounds, carried, cut
+from jaxscope.view.bundle.bounds import BOUNDS, MOST_EQUATIONS, PayloadBounds, carried, cut
 from jaxscope.view.bundle.tabs import findings, tabs
 from jaxscope.view.report.summary import first_parts, program_parts, titles
 from jaxscope.view.report.tables import no_program
@@ -93,12 +93,12 @@ def payload(
     def text(key: Key) -> Json:
         return _text(record.programs[key[0]], key[1])
 
-    def made(bounds: Bounds, kept: frozenset[Key] = frozenset()) -> Json:
+    def made(bounds: PayloadBounds, kept: frozenset[Key] = frozenset()) -> Json:
         data = _with_texts(bare(bounds), record, {key: text(key) for key in kept})
         return wrapped(summary, report_id, pack(data))
 
     if cap is None:
-        return made(Bounds(whole=True), every)
+        return made(PayloadBounds(whole=True), every)
     few = sum(len(program.equations) for program in record.programs) <= MOST_EQUATIONS
     tried = few and sum(len(stage.text) for _, stage in texts) <= _QUICK
     if tried and all(_may_fit(stage, cap) for _, stage in texts[-1:]):
@@ -194,7 +194,7 @@ def _packed(text: str) -> str:
     return base64.b64encode(data).decode()
 
 
-def _bare(made: _Made, every: frozenset[Key], bounds: Bounds) -> Json:
+def _bare(made: _Made, every: frozenset[Key], bounds: PayloadBounds) -> Json:
     """Everything but the texts."""
     record, rows = made.record, bounds.room.rows
     within = carried(record, bounds)

@@ -298,3 +298,23 @@ def test_a_program_that_does_nothing_is_said_to_be_empty(
 ) -> None:
     ran = notebook.must(f"%%jaxjit -n 1\n{body}")
     assert ("The program is empty: it has no traced input" in ran.text) is empty
+
+
+def test_a_program_that_runs_again_keeps_its_links_and_text(notebook: Notebook) -> None:
+    cell = "%%jaxjit -o r\nq = jnp.sin(x) @ w\nq.sum()"
+    notebook.must(cell)
+    first = notebook.names["r"].stage("optimized_hlo")
+    notebook.must(cell)
+    assert notebook.names["r"].stage("optimized_hlo") is first
+
+
+def test_a_moved_line_of_the_same_program_has_links_of_its_own(notebook: Notebook) -> None:
+    notebook.must("%%jaxjit -o r\nq = jnp.sin(x) @ w\nq.sum()")
+    notebook.must("%%jaxjit -o s\n\n\nq = jnp.sin(x) @ w\nq.sum()")
+    before, after = notebook.names["r"], notebook.names["s"]
+    text = before.stage("optimized_hlo").text
+    assert after.stage("optimized_hlo").text == text
+    assert any(before.stage_lines("optimized_hlo", line).lines for line in (2, 3))
+    for line in (2, 3):
+        here = before.stage_lines("optimized_hlo", line).lines
+        assert after.stage_lines("optimized_hlo", line + 2).lines == here

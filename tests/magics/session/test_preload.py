@@ -1,0 +1,61 @@
+"""Modules that are imported before a cell needs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from jaxscope.magics.session import preload
+
+_SHELL = """
+import sys, threading
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jaxscope")
+{then}
+for thread in threading.enumerate():
+    if thread.name == "jaxscope-preload":
+        thread.join()
+print(*[name in sys.modules for name in {names}])
+"""
+
+
+def imported(then: str, *names: str) -> list[str]:
+    """Which of the modules a fresh process has after loading the extension and this code."""
+    code = _SHELL.format(then=then, names=names)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_what_needs_no_jax_is_imported_after_the_extension_and_jax_is_not() -> None:
+    assert imported("", *preload.WITHOUT_JAX, "jax") == [
+        *["True"] * len(preload.WITHOUT_JAX),
+        "False",
+    ]
+
+
+def test_the_rest_is_imported_once_the_user_has_imported_jax() -> None:
+    assert imported("import jax", *preload.WITH_JAX) == ["True"] * len(preload.WITH_JAX)
+
+
+def test_loading_the_extension_waits_for_no_type_of_a_report() -> None:
+    before = "from jaxscope.magics.session import preload; preload.preload = lambda names: None"
+    code = f"import sys; {before}; import jaxscope.magics; print('jaxscope.model' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+def test_nothing_starts_where_all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(threading, "Thread")
+    preload.preload(("sys", "threading"))
+
+
+def test_a_module_that_cannot_be_imported_keeps_none_of_the_others_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    preload._load(["jaxscope.no_such_module", "tests.paths"])
+    assert "tests.paths" in sys.modules
