@@ -82,15 +82,24 @@ def measure() -> dict[str, Any]:
 
 
 def _earlier(made: Any, counter: Counter) -> dict[str, Any]:
-    """Of a function that JAX has compiled already: one more at most, and only if it is stated."""
+    """Of a function that JAX has compiled already: one more at most, and only if it is stated.
+
+    Apart from it, the trial program of a process in which nothing of the user's was observed.
+    """
     import jaxscope
 
-    before = counter.compiles
+    before = len(counter.names)
     run(made, "%jaxjit -n 1 earlier(v)")
-    count = counter.compiles - before
-    report = jaxscope.last()
-    stated = not count or bool(report.compiles)
-    return {"count": count, "stated": stated, "budget": 1, "ok": count <= 1 and stated}
+    names = counter.names[before:]
+    count = sum("jaxscope_canary" not in name for name in names)
+    stated = not count or any("compiled again" in note for note in jaxscope.last().record.notes)
+    return {
+        "count": count,
+        "trials": len(names) - count,
+        "stated": stated,
+        "budget": 1,
+        "ok": count <= 1 and stated and len(names) - count <= 1,
+    }
 
 
 if __name__ == "__main__":

@@ -265,7 +265,7 @@ def combined(
         why = f"Only {words.count(count, 'round')}, too few for an interval."
         conclusion = RatioVerdict.UNCLEAR
     elif why and why is disturbance and control is not None and control.enough:
-        conclusion, why = _controlled((low, high), control)
+        conclusion, why = _controlled(found, (low, high), control)
         why += _too_few(found)
     elif why:
         conclusion = verdict(low, high, DISTURBED, 0.0)
@@ -290,15 +290,25 @@ def _too_few(found: Sequence[LogRatio]) -> str:
     return f" {len(found)} processes say little about the next: run five." if few else ""
 
 
-def _controlled(ends: tuple[float, float], control: Control) -> tuple[RatioVerdict, str]:
-    """The verdict against both measurements of the baseline, and the reason where it is unclear."""
+def _controlled(
+    found: Sequence[LogRatio], ends: tuple[float, float], control: Control
+) -> tuple[RatioVerdict, str]:
+    """The verdict against both measurements of the baseline, and the reason where it is unclear.
+
+    The medians must be farther off than the two may differ: intervals alone made 2 false verdicts
+    of 100 under load.
+    """
     again = _covering(control.other)
     low, high = min(ends[0], again[0]), max(ends[1], again[1])
     margin = max(DIFFERENT, control.apart)
     conclusion = verdict(low, high, margin, EQUAL if control.bound <= EQUAL else 0.0)
+    nearest = min(abs(statistics.median([e.median for e in s])) for s in (found, control.other))
+    if conclusion is not RatioVerdict.SAME and nearest <= control.bound:
+        conclusion = RatioVerdict.UNCLEAR
     return conclusion, (
         f"Against the baseline and its twin in the same rounds it is {math.expm1(low):+.1%} to "
-        f"{math.expm1(high):+.1%}; the two differed by {math.expm1(control.apart):.1%}."
+        f"{math.expm1(high):+.1%}; the two differed by {math.expm1(control.apart):.1%}, "
+        f"at most {math.expm1(control.bound):.1%}."
     )
 
 

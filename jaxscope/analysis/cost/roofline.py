@@ -28,9 +28,9 @@ _AGREE = 0.95
 _DISPATCH_HIGH = 0.70
 """A call with more dispatch is host-bound."""
 _DISPATCH_LOW = 0.20
-"""Between these shares, another process may find either. Twenty fresh ones found 17 to 64 % of a
-call of 20 to 50 µs in dispatch, by whether the threads of XLA slept: once most of it, once a fifth.
-One addition was at 71 to 80 % in all of them."""
+"""Between these shares, another process may find either. Twenty fresh ones, half of them under
+load, found 11 to 81 % of the same sum of 5000 numbers in dispatch, by whether the threads of XLA
+slept. One addition was at 76 to 82 % in all of them."""
 NEAR_HOST = "host- or latency-bound"
 LAUNCH_S = 50e-6
 """Upper bound of JAX's dispatch: about 10 µs and 2 µs per output. A call that returns later has
