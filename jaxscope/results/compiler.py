@@ -93,10 +93,11 @@ class CompilerRecord(LiveRecord):
         bytes_accessed = None if isinstance(cost, Unavailable) else cost.bytes_accessed
         rates: dict[str, float] = {}
         call_s = 0.0
-        if isinstance(about.profile, Profile):
+        profile = about.profile
+        if isinstance(profile, Profile):
             self.stage(StageKind.OPTIMIZED_HLO, program)  # the costs are read from its text
             about = self.programs[program]
-            rates, call_s = seconds_per_byte(about, about.profile), about.profile.whole_s
+            rates, call_s = seconds_per_byte(about, profile), profile.whole_s
         return Remarks(about.title, found.remarks, found.seconds, bytes_accessed, rates, call_s)
 
     def kernels(self, program: int = 0) -> tuple[MachineKernel, ...] | Unavailable:

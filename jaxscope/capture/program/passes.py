@@ -146,7 +146,7 @@ def _dumped(
     newer: Options = NEWER_OPTIONS,
     meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Read | Unavailable:
-    """Compile with the first options whose program is the one that runs."""
+    """Compile with the first options that XLA knows, and whose program is the one that runs."""
     spent = 0.0
     for number, options in enumerate(tries, 1):
         try:
@@ -161,6 +161,8 @@ def _dumped(
             if number == len(tries):
                 return Unavailable(str(error))
         except Exception as error:
+            if _unknown_option(error) and number < len(tries):
+                continue
             why = str(error).partition("\n")[0]
             known = type(error) is ValueError
             reason = why if known else f"this JAX gave none ({type(error).__name__}: {why})"
@@ -180,7 +182,11 @@ def _compile(lowered: Any, options: Options, newer: Options) -> None:
     try:
         _jax.compile_apart(lowered, {**options, **newer})
     except Exception as error:
-        # JAX rejects an unknown option before it compiles.
-        if "No such compile option" not in str(error):
+        if not _unknown_option(error):
             raise
         _jax.compile_apart(lowered, options)
+
+
+def _unknown_option(error: Exception) -> bool:
+    """Whether JAX rejected an option, which it does before it compiles."""
+    return "No such compile option" in str(error)

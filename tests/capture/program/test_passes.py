@@ -123,8 +123,16 @@ def test_an_option_that_xla_does_not_know_is_left_out(
     called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, lowered, compiled = called
-    monkeypatch.setattr(module, "NEWER_OPTIONS", {"xla_dump_nothing_of_this_name": True})
+    unknown = {"xla_dump_nothing_of_this_name": True}
+    monkeypatch.setattr(module, "NEWER_OPTIONS", unknown)
     assert isinstance(pass_dump(lowered, compiled), Snapshots)
+    monkeypatch.setattr(module, "QUICK", unknown)
+    assert isinstance(pass_dump(lowered, compiled), Snapshots)
+    monkeypatch.setattr(module, "OPTIONS", unknown)
+    found = pass_dump(lowered, compiled)
+    assert isinstance(found, Unavailable)
+    assert "No such compile option" in found.reason
+    assert "\n" not in found.reason
 
 
 @pytest.mark.parametrize("dumped", [pass_dump, llvm_dump, fusion_dump])
