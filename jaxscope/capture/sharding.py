@@ -210,8 +210,9 @@ def _constraints(tagged: Tagged, mesh: Any = None) -> Iterator[_Constraint]:
         named = isinstance(sharding, NamedSharding)
         # An abstract mesh, as of a target, stands for the one of the inputs.
         if named and not isinstance(sharding.mesh, jax.sharding.Mesh):
-            named = mesh is not None and sharding.mesh.shape == mesh.shape
-            sharding = NamedSharding(mesh, sharding.spec) if named else None
+            placed = mesh is not None and sharding.mesh.shape == mesh.shape
+            sharding = NamedSharding(mesh, sharding.spec) if mesh is not None and placed else None
+            named = sharding is not None
         own = tagged.places.get((id(body.jaxpr), index), ())
         span = tagged.equations[own[0]].span if own else None
         yield _Constraint(

@@ -88,8 +88,7 @@ def _sent(program: Program) -> float | None:
     """Bytes that each device sends; None where a collective's are unknown."""
     if program.sharding is None or program.sharding.unread:
         return None
-    sent = [one.sent for one in program.sharding.collectives]
-    return None if None in sent else float(sum(filter(None, sent)))
+    return float(sum(one.sent for one in program.sharding.collectives))
 
 
 def _figure(holder: Cost | Memory | None, field: str) -> float | None:

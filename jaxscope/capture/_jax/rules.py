@@ -39,7 +39,7 @@ def own_lines_of_rules() -> Generator[None]:
         yield
 
 
-def _callers() -> Generator[tuple[dict[Any, Any], Any, Callable[..., Any]]]:
+def _callers() -> Generator[tuple[Any, Any, Callable[..., Any]]]:
     """What calls a rule: the table, its key there, and what makes a replacement of it."""
     from jax._src import custom_derivatives, linear_util, source_info_util
     from jax._src.interpreters import ad
@@ -79,7 +79,7 @@ def _callers() -> Generator[tuple[dict[Any, Any], Any, Callable[..., Any]]]:
 
 
 @contextmanager
-def _replaced(table: dict[Any, Any], key: Any, replacing: Callable[..., Any]) -> Generator[None]:
+def _replaced(table: Any, key: Any, replacing: Callable[..., Any]) -> Generator[None]:
     """The entry replaced, until the last block that needs it has ended."""
     ours = table[key]
     if not hasattr(ours, "blocks"):

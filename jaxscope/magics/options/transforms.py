@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
 NAMES: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAMES"}
+
+
+def _named(metavar: str) -> dict[str, Any]:
+    return {**NAMES, "metavar": metavar}
+
+
 _RUNS = number(int, lambda n: n >= 0, "a number of runs: 0 (compile only), 1 (run once) or more")
 _TOKEN = re.compile(r"\s*((?:\"[^\"]*\"|'[^']*'|\S)+)")
 
@@ -59,11 +65,11 @@ def parser(name: str, description: str, stack: str = "") -> Parser:
         "Compile for these devices and run nothing: tpu:v5e:2x2, gpu:h100, cpu:4. Several give a "
         "table."
     )
-    add("--target", **{**NAMES, "metavar": "TARGETS"}, help=text)
+    add("--target", **_named("TARGETS"), help=text)
     text = "Shard the inputs over a mesh of the target's devices: data=2,model=2."
-    add("--mesh", **{**NAMES, "metavar": "AXES"}, help=text)
+    add("--mesh", **_named("AXES"), help=text)
     text = "The sharding of an input on the mesh: x=data,None."
-    add("--spec", **{**NAMES, "metavar": "NAME=AXES"}, help=text)
+    add("--spec", **_named("NAME=AXES"), help=text)
     text = (
         "Run exactly N times; 0 compiles only, 1 never repeats. Default: as many as fit in half a "
         "second."

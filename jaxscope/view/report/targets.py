@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxscope import words
 from jaxscope.model import Cost, Program, Record
 from jaxscope.view.base.document import Chapter, Document, Part
-from jaxscope.view.base.table import Table
+from jaxscope.view.base.table import Column, Table
 from jaxscope.view.chapters.target import holder, predicted
 
 
@@ -37,15 +37,18 @@ def document(rows: Sequence[TargetFacts], first: Sequence[str]) -> Document:
 def _table(rows: Sequence[TargetFacts]) -> Table:
     meshes = len({row.mesh for row in rows}) > 1
     sharded = any(_collectives(row) != words.UNKNOWN for row in rows)
+    mesh: Column[TargetFacts] = ("<", "mesh", lambda row: row.mesh or "–")
+    count: Column[TargetFacts] = (">", "collectives", _collectives)
+    sent: Column[TargetFacts] = (">", "sent", _sent)
     return Table.of(
         rows,
         ("<", "target", lambda row: row.target),
-        *((("<", "mesh", lambda row: row.mesh or "–"),) if meshes else ()),
+        *((mesh,) if meshes else ()),
         ("<", "fits", _fits),
         (">", "needs", _needs),
         (">", "FLOPs", lambda row: words.flops(_cost(row, "flops"))),
         (">", "bytes", lambda row: words.size(_cost(row, "bytes_accessed"))),
-        *(((">", "collectives", _collectives), (">", "sent", _sent)) if sharded else ()),
+        *((count, sent) if sharded else ()),
         ("<", "predicted", lambda row: (row.program and predicted(row.program)) or words.UNKNOWN),
     )
 
@@ -93,5 +96,4 @@ def _sent(row: TargetFacts) -> str:
     sharding = None if row.program is None else row.program.sharding
     if sharding is None or sharding.unread:
         return words.UNKNOWN
-    sent = [one.sent for one in sharding.collectives]
-    return words.UNKNOWN if None in sent else words.size(sum(filter(None, sent)))
+    return words.size(sum(one.sent for one in sharding.collectives))
