@@ -270,7 +270,7 @@ class _Tally:
         """By line: what may be of it or of others."""
         self._lines: defaultdict[int, float] = defaultdict(float)
         self.nowhere = 0.0
-        """What no line is known for, and so may be of any."""
+        """The part for which no line is known, and which so may be of any."""
         self._rest = self._total = 0.0
         self._elsewhere = False
 
