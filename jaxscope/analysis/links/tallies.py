@@ -119,7 +119,7 @@ class Tally:
         self.total = 0.0
         self._lines: defaultdict[int, float] = defaultdict(float)
         self.nowhere = 0.0
-        """The part without a known line, which may be of any."""
+        """The part for which no line is known, and which so may be of any."""
         self._rest = 0.0
         self._elsewhere = False
 

@@ -40,7 +40,7 @@ def own_lines_of_rules() -> Generator[None]:
 
 
 def _callers() -> Generator[tuple[Any, Any, Callable[..., Any]]]:
-    """What calls a rule: the table, its key there, and what makes a replacement of it."""
+    """Callers of a rule: the table, its key there, and the function that makes a replacement."""
     from jax._src import custom_derivatives, linear_util, source_info_util
     from jax._src.interpreters import ad
 
@@ -75,7 +75,7 @@ def _callers() -> Generator[tuple[Any, Any, Callable[..., Any]]]:
             yield table, primitive, with_own_lines
     for name in _LIFTING:
         if hasattr(custom_derivatives, name):
-            yield vars(custom_derivatives), name, lifting
+            yield custom_derivatives.__dict__, name, lifting
 
 
 @contextmanager
