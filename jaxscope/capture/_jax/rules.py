@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 _CALLING = frozenset({"custom_lin", "call_hi_primitive_linearized"})
@@ -62,10 +62,13 @@ def _callers() -> Generator[tuple[Any, Any, Callable[..., Any]]]:
 
     def lifting(lift: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(lift)
-        def lifted(*args: Any) -> Any:
-            *before, rule = args
-            own = with_own_lines(rule.call_wrapped)
-            return lift(*before, linear_util.wrap_init(own, debug_info=rule.debug_info))
+        def lifted(*args: Any, **kwargs: Any) -> Any:
+            given = args
+            with suppress(Exception):  # of a different JAX: as it is
+                *before, rule = args
+                own = with_own_lines(rule.call_wrapped)
+                given = (*before, linear_util.wrap_init(own, debug_info=rule.debug_info))
+            return lift(*given, **kwargs)
 
         return lifted
 

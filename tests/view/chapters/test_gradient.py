@@ -217,7 +217,7 @@ def test_every_view_shows_the_chapter_and_the_columns(trained):
     record = trained.record
     for view in (static_html(record, "u"), tabs_html(record), markdown(record), text(record, 120)):
         assert "saved for the backward pass" in view
-    meaning = "the share of the line&#39;s FLOPs that the backward pass does"
+    meaning = "the share of the line&#x27;s FLOPs that the backward pass does"
     assert f'<th scope=col align=right title="{meaning}">bwd' in static_html(record, "u")
     assert re.search(r"FLOPs +bwd", markdown(record))
     (figures,) = by_line(record.programs[0], 1)
