@@ -89,6 +89,10 @@ UNOBSERVED = "Compilations may be missing: "
 """Begins the note of a log or a report to which JAX did not report all."""
 
 
+LINKED_AGAIN = "compiled again to link lines"
+"""Begins the note of a report whose program was compiled once more for its links."""
+
+
 def unobserved(notes: tuple[str, ...]) -> str:
     """The note that compilations may be missing altogether; empty when there is none."""
     return next((note for note in notes if note.startswith(UNOBSERVED)), "")

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from jaxscope.analysis.hlo import HloModule
 from jaxscope.model.compiler.target import BufferRole, HeldBuffer
 from jaxscope.model.profile import BufferTimeline, HeapStep, LiveBuffer, SourceLine
 
@@ -161,11 +162,13 @@ def timeline(
     found: Schedule,
     places: Mapping[str, SourceLine],
     inside: Mapping[str, SourceLine],
+    module: HloModule | None = None,
 ) -> BufferTimeline:
     """The schedule with the lines of instructions, of the first source and of others."""
+    made = [(value, maker(module, value)) for value in found.alive]
     alive = tuple(
-        LiveBuffer(v.instruction, v.bytes, places.get(v.instruction), inside.get(v.instruction))
-        for v in found.alive
+        LiveBuffer(value.instruction, value.bytes, places.get(name), inside.get(name))
+        for value, name in made
     )
     static = buffers.needs - buffers.temp
     return BufferTimeline(static, buffers.temp, found.steps, found.peak_at, alive)
@@ -176,6 +179,7 @@ def held_buffers(
     found: Schedule | None,
     places: Mapping[str, SourceLine],
     names: Mapping[str, str],
+    module: HloModule | None = None,
 ) -> tuple[HeldBuffer, ...]:
     """The largest buffers at the peak; `names` are inputs by parameter."""
     rows = [(v, BufferRole.TEMPORARY) for v in (() if found is None else found.alive)]
@@ -189,11 +193,22 @@ def held_buffers(
             value.instruction,
             role,
             value.bytes,
-            place=places.get(value.instruction),
+            place=places.get(maker(module, value)),
             name=names.get(value.instruction, "") if role is BufferRole.ARGUMENT else "",
         )
         for value, role in rows[:MOST_HELD]
     ])  # fmt: skip
+
+
+def maker(module: HloModule | None, value: BufferValue) -> str:
+    """The instruction that makes a value: of one result of several of a fusion, that inside it."""
+    fusion = None if module is None else module.instruction(value.instruction)
+    index = value.index.strip("{}")
+    if module is None or fusion is None or fusion.opcode != "fusion" or not index.isdigit():
+        return value.instruction
+    roots = [called.root for called in module.called(fusion)]
+    made = [module.operands(root) for root in roots if root.opcode == "tuple"]
+    return made[0][int(index)].name if made and int(index) < len(made[0]) else value.instruction
 
 
 def _merged(values: list[_Live]) -> Iterable[tuple[int, int, int]]:

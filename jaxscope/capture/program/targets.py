@@ -30,15 +30,16 @@ def for_target(program: Program, handles: Handles) -> Program:
     padding, held = (), ()
     plan: BufferTimeline | Unavailable
     if isinstance(buffers, Buffers):
-        module = handles.module()
-        names = _inputs(module, program) if isinstance(module, HloModule) else {}
+        found_module = handles.module()
+        module = found_module if isinstance(found_module, HloModule) else None
+        names = {} if module is None else _inputs(module, program)
         everywhere = {**inside, **places}
         padding = padded_arrays(buffers, places, names)
         steps = schedule(buffers)
-        held = held_buffers(buffers, steps, everywhere, names)
+        held = held_buffers(buffers, steps, everywhere, names, module)
         plan = Unavailable(f"the compiler of {found.target.name} writes no live ranges")
         if steps is not None:
-            plan = timeline(buffers, steps, places, inside)
+            plan = timeline(buffers, steps, places, inside, module)
     else:
         plan = buffers
     kind = found.target.kind

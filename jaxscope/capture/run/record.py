@@ -46,6 +46,7 @@ from jaxscope.model import (
     ValueKind,
 )
 from jaxscope.model.compiler.compile_time import CompileTime
+from jaxscope.model.compiles import LINKED_AGAIN
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
 
@@ -81,7 +82,7 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     )
     notes = _notes(finished.captured, facts)
     if again is not None and again[1]:
-        notes.insert(0, f"compiled again to link lines: {words.seconds(again[1])}")
+        notes.insert(0, f"{LINKED_AGAIN}: {words.seconds(again[1])}")
     if isinstance(settled, Unavailable):
         notes.append(f"The passes of XLA could not be followed: {settled.reason}.")
     elif settled:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from jaxscope import words
 from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roofline, Timing
 from jaxscope.model.compiler.target import CompiledFor
-from jaxscope.model.compiles import CauseKind, unobserved
+from jaxscope.model.compiles import LINKED_AGAIN, CauseKind, unobserved
 from jaxscope.model.profile import CellProfile
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
 
@@ -101,7 +101,10 @@ def _time(program: Program, form: Form) -> str:
 def _compiled(record: Record, program: Program) -> str:
     if program.target is not None:
         return f"by {program.target.compiler}"
-    return _compiles(_compiles_of(record, program), sure=not unobserved(record.notes))
+    found = _compiles_of(record, program)
+    if not found and any(note.startswith(LINKED_AGAIN) for note in record.notes):
+        return "reused the compiled program"  # and the note has the compilation of its links
+    return _compiles(found, sure=not unobserved(record.notes))
 
 
 def target_fit(target: CompiledFor) -> str:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from jaxscope.analysis.targets.buffers import held_buffers, read_buffers, schedule, timeline
+from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.targets.buffers import (
+    BufferValue,
+    held_buffers,
+    maker,
+    read_buffers,
+    schedule,
+    timeline,
+)
 from jaxscope.analysis.targets.padding import padded_arrays
 from jaxscope.model import Phase
 from jaxscope.model.compiler.target import BufferRole
@@ -49,6 +57,32 @@ def test_the_largest_buffers_have_their_role_line_and_input() -> None:
     assert [one.instruction for one in held if one.role is BufferRole.RESULT] == [
         "bitcast_reduce_fusion"
     ]
+
+
+_TWO_RESULTS = """HloModule two
+%inside (p: f32[8]) -> (f32[8], f32[]) {
+  %p = f32[8]{0} parameter(0)
+  %exp.1 = f32[8]{0} exponential(%p)
+  %sum.1 = f32[] custom-call(%p), custom_call_target="sum"
+  ROOT %both = (f32[8]{0}, f32[]) tuple(%exp.1, %sum.1)
+}
+
+ENTRY %main (x: f32[8]) -> (f32[8], f32[]) {
+  %x = f32[8]{0} parameter(0)
+  ROOT %fusion.1 = (f32[8]{0}, f32[]) fusion(%x), kind=kLoop, calls=%inside
+}
+"""
+
+
+def test_a_result_of_a_fusion_with_several_is_made_by_the_instruction_inside() -> None:
+    module = parse_module(_TWO_RESULTS)
+
+    def made(instruction: str, index: str) -> str:
+        return maker(module, BufferValue(instruction, index, 32, 0, "f32[8]"))
+
+    assert (made("fusion.1", "{0}"), made("fusion.1", "{1}")) == ("exp.1", "sum.1")
+    assert made("fusion.1", "{2}") == made("fusion.1", "{}") == "fusion.1"
+    assert made("x", "{}") == "x"
 
 
 def test_values_that_overlap_in_one_place_count_once() -> None:

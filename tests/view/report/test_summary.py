@@ -92,6 +92,8 @@ def test_compiles_are_counted() -> None:
     one = m.Compile("cell", m.CompileKind.JIT, None, trace_s=0.003, lower_s=0.004, compile_s=0.035)
     hit = dataclasses.replace(one, compile_s=0.005, persistent=m.Persistent.HIT)
     assert compiled() == "reused the compiled program (0 compiles)"
+    again = dataclasses.replace(small(compiles=()), notes=("compiled again to link lines: 1 s",))
+    assert first_line(again).split(" · ")[3] == "reused the compiled program"
     assert compiled(one, one, one) == ("compiled 3 times in 126 ms (trace 9, lower 12, XLA 105)")
     cause = m.Cause(m.CauseKind.LINKED_AGAIN, "", "", "", "`f` had run before.", fix="")
     linked = dataclasses.replace(one, causes=(cause,))
