@@ -10,7 +10,6 @@ from IPython.core.error import UsageError
 
 from jaxscope.magics import display
 from jaxscope.magics.options.parser import usage_error
-from jaxscope.model import Form
 
 if TYPE_CHECKING:
     from jaxscope.capture.options.settings import Settings
@@ -66,6 +65,8 @@ def compare_targets(
 
 def _title(ran: Ran) -> str:
     found = ran.record.programs[0].title if ran.record.programs else ran.record.title
+    from jaxscope.model import Form
+
     return found if ran.record.form is not Form.PLAIN else ""
 
 

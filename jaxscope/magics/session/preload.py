@@ -28,9 +28,14 @@ WITH_JAX = (
 
 
 def preload(names: tuple[str, ...]) -> None:
-    """Import these modules in a thread. It ends before Python does: C++ code must not be cut."""
+    """Import these modules in a thread. It ends before Python does: C++ code must not be cut.
+
+    Not where an import parses the source as pytest's does: two threads in `ast.parse` break each
+    other (CPython 3.11: "AST constructor recursion depth mismatch").
+    """
     missing = [name for name in names if name not in sys.modules]
-    if missing:
+    rewriting = any(type(finder).__module__.startswith("_pytest") for finder in sys.meta_path)
+    if missing and not rewriting:
         threading.Thread(target=_load, args=(missing,), name="jaxscope-preload").start()
 
 
