@@ -285,9 +285,9 @@ def test_lines_lead_to_the_compiled_text_and_back() -> None:
 
 def test_a_stage_that_does_not_exist() -> None:
     report = once(layer, W, X)
-    expected = "There is no stage 'ptx'. The stages are: jaxpr, stablehlo, hlo, passes"
+    expected = "There is no stage 'spirv'. The stages are: jaxpr, stablehlo, hlo, passes"
     with pytest.raises(ValueError, match=expected):
-        report.stage("ptx")
+        report.stage("spirv")
 
 
 def test_the_last_report_is_the_newest() -> None:

@@ -87,7 +87,7 @@ def test_a_request_is_answered_under_its_number(
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        ({"request": 1, "op": "stage", "kind": "ptx"}, "There is no stage 'ptx'"),
+        ({"request": 1, "op": "stage", "kind": "spirv"}, "There is no stage 'spirv'"),
         ({"request": 1, "op": "figure", "kind": "stack"}, "There is no plot"),
         ({"request": 1, "op": "jump"}, "the viewer is newer"),
         ("nonsense", "could not answer"),

@@ -295,8 +295,8 @@ def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.price("passes") == first
     assert report.passes()
     assert report.price("passes") == 0
-    with pytest.raises(ValueError, match="ptx"):
-        report.price("ptx")
+    with pytest.raises(ValueError, match="spirv"):
+        report.price("spirv")
 
 
 def test_a_dump_is_read_while_xla_writes_it_or_after(

@@ -86,7 +86,7 @@ def test_a_finding_with_a_fix_offers_to_try_it(notebook: Notebook) -> None:
     assert re.fullmatch(r"%jaxtry --of \d+", steps[0])
     notebook.must("%%jaxjit -n 0\ny = jnp.sin(v)")
     assert "1 fix tried" in notebook.must(f"{steps[0]} --time-limit 5").text
-    assert "There is no one report of In [99]" in str(notebook.run("%jaxtry --of 99").error)
+    assert "In [99] has no report" in str(notebook.run("%jaxtry --of 99").error)
 
 
 def test_each_finding_with_a_fix_has_a_button_of_its_own(notebook: Notebook) -> None:

@@ -95,7 +95,7 @@ def test_two_displays_of_a_report_are_one_report(kernel: Kernel) -> None:
     ("request_", "why", "says"),
     [
         ({"op": "stage", "report": "of another kernel"}, "forgotten", "never had this report"),
-        ({"op": "stage", "kind": "ptx"}, "error", "There is no stage 'ptx'"),
+        ({"op": "stage", "kind": "spirv"}, "error", "There is no stage 'spirv'"),
         ({"op": "stage", "kind": "hlo", "program": 7}, "error", "no number 7"),
         ({"op": "figure", "kind": "stack"}, "error", "There is no plot"),
         ({"op": "dance"}, "error", "the viewer is newer"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from jaxscope.analysis.variants import verdicts
 from jaxscope.bench.variants import rounds
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict
@@ -36,8 +38,15 @@ mean = jax.jit(lambda x: jnp.mean(x) + 1)
 
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
-    """A shell whose further runs are not timed: they take as long as before."""
+    """A shell that times nothing: further runs take as long as before, each compilation 0.1 s."""
     monkeypatch.setattr(rounds, "ratio", lambda *_: Ratio(1.0, 0.9, 1.1, RatioVerdict.SAME))
+    judge = verdicts.judge_compilations
+
+    def judged(before: PlanFigures, after: PlanFigures, *further: Any) -> Any:
+        plans = [replace(p, compile_s=0.1 * (p.compilations or 0)) for p in (before, after)]
+        return judge(plans[0], plans[1], *further)
+
+    monkeypatch.setattr(verdicts, "judge_compilations", judged)
     with open_notebook() as found:
         found.must(SETUP)
         yield found
