@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from jaxscope import words
 from jaxscope.analysis.targets.mesh import MeshPlan, Spec
@@ -54,8 +54,9 @@ def _names(request: CompileRequest) -> tuple[str, ...]:
 
 
 def abstract(plan: MeshPlan) -> AbstractMesh:
-    """The mesh of a plan."""
-    return AbstractMesh(tuple(size for _, size in plan.axes), tuple(name for name, _ in plan.axes))
+    """The mesh of a plan; the compiler chooses what no spec says (newer JAX: explicit axes)."""
+    names, sizes = zip(*plan.axes, strict=True)
+    return AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(names))
 
 
 def context(plan: MeshPlan | None) -> AbstractContextManager[Any]:

@@ -115,6 +115,9 @@ def test_a_target_program_has_the_stages_below_hlo_from_its_own_dump() -> None:
         report = jaxscope.inspect(lambda x: jnp.exp(jnp.sin(x)) * 2, x)
     for kind in (StageKind.THUNKS, StageKind.LLVM, StageKind.LLVM_OPTIMIZED, StageKind.ASM):
         stage = report.stage(kind)
+        if "llvm" in kind and jax.__version_info__ >= (0, 11):
+            assert stage.unavailable == Unavailable("this jaxlib dumps no LLVM IR of it")
+            continue
         assert stage.unavailable is None, (kind, stage.unavailable)
         assert stage.anchors, kind
     assert report.stage("ptx").unavailable == Unavailable("a program for cpu has none")
