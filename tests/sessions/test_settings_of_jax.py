@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import jax
@@ -54,3 +56,26 @@ def test_the_setting_of_before_uses_the_program_of_before(notebook: Notebook) ->
     )
     assert len(jaxscope.last().programs[0].compiles) == 1
     assert "0 compiles" in notebook.must(cell).text
+
+
+_ALL_MODULES = """
+import importlib, pkgutil
+import jax
+import jaxscope
+from jax._src import config
+
+before = config.trace_context_names() if hasattr(config, "trace_context_names") else ()
+number = len(config.trace_context())
+for module in pkgutil.walk_packages(jaxscope.__path__, "jaxscope."):
+    try:
+        importlib.import_module(module.name)
+    except ImportError:  # of an extra that is not installed
+        pass
+jaxscope.inspect(lambda x: x + 1, 1.0)
+assert len(config.trace_context()) == number, set(config.trace_context_names()) - set(before)
+"""
+
+
+def test_no_module_adds_a_setting_to_the_key_of_every_trace() -> None:
+    """It would make JAX trace and compile again what the user compiled before."""
+    subprocess.run([sys.executable, "-c", _ALL_MODULES], check=True, timeout=120)

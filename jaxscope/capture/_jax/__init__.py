@@ -28,6 +28,7 @@ from jaxscope.capture._jax.context import (
 from jaxscope.capture._jax.dumps import compile_apart, serialized
 from jaxscope.capture._jax.equations import (
     FrameMark,
+    as_function,
     given_name,
     name_scopes,
     print_jaxpr,
@@ -70,7 +71,13 @@ from jaxscope.capture._jax.programs import (
     traced_jaxpr,
 )
 from jaxscope.capture._jax.rules import own_lines_of_rules
-from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
+from jaxscope.capture._jax.runtime import (
+    backends_started,
+    monitored_by,
+    monitors,
+    platforms,
+    profiler_session,
+)
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
 from jaxscope.capture._jax.topologies import (
     free_shardings,

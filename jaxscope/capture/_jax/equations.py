@@ -9,6 +9,7 @@ and 0.12.0.1.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 
@@ -83,6 +84,20 @@ def with_mark(equation: Any, mark: FrameMark, params: dict[str, Any]) -> Any:
     """A copy of an equation with other parameters, and a mark where its traceback was."""
     info = equation.source_info
     return equation.replace(params=params, source_info=info.replace(traceback=mark))
+
+
+def as_function(closed: Any) -> Callable[..., list[Any]]:
+    """A closed jaxpr as a function of its leaves.
+
+    `core.jaxpr_as_fun`, seen on jax 0.8.1, 0.10.2 and 0.12.0.1, without the import of `jax.extend`:
+    see `platforms`.
+    """
+    from jax._src import core
+
+    made = getattr(core, "jaxpr_as_fun", None)
+    if made is None:
+        from jax.extend.core import jaxpr_as_fun as made
+    return made(closed)
 
 
 def replay(equation: Any, inputs: list[Any], params: dict[str, Any], dropped: Any) -> list[Any]:

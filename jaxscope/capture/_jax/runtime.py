@@ -48,6 +48,23 @@ def backends_started() -> bool:
     return True if ask is None else bool(ask())
 
 
+def platforms() -> list[str]:
+    """The platforms that JAX has, which starts them.
+
+    `xla_bridge.backends`, which `jax.extend.backend` has too: but on jax 0.12 the import of
+    `jax.extend` adds two settings to the key of every trace, and JAX traces the user's functions
+    again.
+    """
+    from jax._src import xla_bridge
+
+    ask = getattr(xla_bridge, "backends", None)
+    if ask is None:
+        from jax.extend import backend
+
+        ask = backend.backends
+    return list(ask())
+
+
 def profiler_session(options: Any) -> Any | None:
     """A started profiler session whose `stop()` gives the trace as bytes.
 

@@ -107,9 +107,8 @@ def simulate_cpu(count: int) -> None:
 def _live() -> dict[str, list[Any]]:
     """Devices of this process by platform, the default platform first."""
     import jax
-    from jax.extend import backend
 
-    names = [jax.default_backend(), *backend.backends()]
+    names = [jax.default_backend(), *_jax.platforms()]
     found: dict[str, list[Any]] = {}
     for name in names:
         local = jax.local_devices(backend=name)

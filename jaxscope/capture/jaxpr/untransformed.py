@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.extend.core import jaxpr_as_fun
 
+from jaxscope.capture import _jax
 from jaxscope.capture.options.error_origin import calls_user_code
 
 
@@ -34,7 +34,7 @@ class Untransformed:
     @property
     def function(self) -> Callable[..., list[Any]]:
         """The program as a function of its leaves, which JAX can trace and transform."""
-        return jaxpr_as_fun(self.jaxpr)
+        return _jax.as_function(self.jaxpr)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)  # JAX holds a function weakly

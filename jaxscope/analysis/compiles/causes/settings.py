@@ -14,6 +14,8 @@ OWNER = "self"
 """Name of the object that a method is bound to, as a captured value."""
 UNNAMED = "setting "
 """Beginning of the name of a setting of which only the position in JAX's key is known."""
+ABSENT = "none"
+"""Instead of the value of a setting or an option that is not there."""
 _X64 = "jax_enable_x64"
 _DEFAULT_DEVICE = "jax_default_device"
 _OPTIONS: dict[str, diff.PlainKind] = {
@@ -52,9 +54,11 @@ def context(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
         return
     changes = list(_changed(a.context, b.context))
     named = {change[1:] for change in changes if not change[0].startswith(UNNAMED)}
+    added = [name for name, before, _ in changes if before == ABSENT and name != MESH]
     for name, before, after in changes:
         # jax 0.8 has some settings twice in its key, once without a name.
-        if not (name.startswith(UNNAMED) and (before, after) in named):
+        again = name.startswith(UNNAMED) and (before, after) in named
+        if not again and name not in added[1:]:  # an import adds all of its settings
             yield diff.PlainChange(name, before, after, kind=CauseKind.CONTEXT)
 
 
@@ -63,7 +67,7 @@ def _changed(
 ) -> Iterator[tuple[str, str, str]]:
     old, new = dict(a), dict(b)
     for name in {**old, **new}:
-        before, after = old.get(name, "none"), new.get(name, "none")
+        before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         if before != after:
             yield name, before, after
 

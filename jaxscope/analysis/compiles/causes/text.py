@@ -12,7 +12,7 @@ from typing import assert_never
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.arguments import KEY, wider
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.settings import MESH
+from jaxscope.analysis.compiles.causes.settings import ABSENT, MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.model import Cause, CauseKind
 
@@ -98,6 +98,9 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."
             fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
+        case CauseKind.CONTEXT if d.before == ABSENT:
+            text = f"An import added the config setting {path} to the trace context."
+            fix = "Import all modules before the first call."
         case CauseKind.CONTEXT:
             text = f"The config setting {path}, part of the trace context, changed: {change}."
             fix = (

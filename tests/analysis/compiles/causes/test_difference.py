@@ -107,6 +107,14 @@ def test_x64_explains_the_types_that_it_changes():
     assert kinds(after, before) == [(K.CONTEXT, "jax_enable_x64")]
 
 
+def test_an_import_that_adds_settings_is_one_cause():
+    before = call(context=(("jax_enable_x64", "False"),))
+    added = (("pallas_grid_context", "None"), ("pallas_dynamic_shapes_export", "False"))
+    (cause,) = causes(replace(before, context=(*before.context, *added)), before).causes
+    assert (cause.kind, cause.path) == (K.CONTEXT, "pallas_grid_context")
+    assert cause.text.startswith("An import added the config setting `pallas_grid_context`")
+
+
 def test_numpy_and_jax_arrays_are_the_same_to_jax():
     numpy = ArgumentLeaf((3,), "f32", 12, holder=Holder.NUMPY, type="np.ndarray")
     jax_array = array(3, place="cpu:0")
