@@ -12,6 +12,7 @@ from jax.interpreters import ad
 
 import jaxscope
 from jaxscope.analysis.links.line_figures import figures
+from jaxscope.analysis.profile.shares import source_shares
 from jaxscope.capture._jax.rules import own_lines_of_rules
 from jaxscope.capture.compiles.listener import Listener
 
@@ -109,6 +110,35 @@ def test_the_work_of_a_backward_rule_is_on_its_lines():
     row = figures(program, number)[first + 3]
     assert row.flops == row.backward.flops == 2 * 2 * 8**3
     assert row.exact
+
+
+@jax.custom_jvp
+def mixed(x, w):
+    return x @ w
+
+
+@mixed.defjvp
+def mixed_derivative(primals, tangents):
+    (x, w), (dx, dw) = primals, tangents
+    y = mixed(x, w)
+    return y, (dx @ w + x @ dw) * jnp.cos(y)
+
+
+LARGE = jnp.ones((512, 512)) / 512
+PRODUCTS = {"vjp": (layer, backward, 3), "jvp": (mixed, mixed_derivative, 4)}
+"""A function, the rule with two of its gradient's three products, and their line in the rule."""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("kind", PRODUCTS)
+def test_the_time_of_a_rule_is_on_its_lines(kind):
+    f, rule, offset = PRODUCTS[kind]
+    report = jaxscope.profile(jax.jit(jax.grad(lambda *xs: f(*xs).sum(), (0, 1))), LARGE, LARGE)
+    (number,) = (n for n, one in enumerate(report.sources) if one.file == __file__)
+    (program,) = report.programs
+    line = inspect.getsourcelines(rule)[1] + offset
+    shares = source_shares(program.profile, number)
+    assert max(shares, key=lambda at: shares[at].seconds) == line
 
 
 def test_the_functions_of_jax_are_as_before_afterwards():
