@@ -51,7 +51,7 @@ def run_cell(process: int, text: str, gather: str = "") -> ProcessRun | MergedRu
 
 def _run(process: int, text: str) -> ProcessRun:
     from jaxscope.capture.profile import profiler  # it imports jax
-    from jaxscope.capture.run.call_order import kept_calls
+    from jaxscope.capture.program.call_order import kept_calls
 
     with profiler.kept() as sessions, kept_calls() as called:
         found, printed, error = executed(text)

@@ -33,9 +33,9 @@ from jaxscope.capture.options.refusals import (
 )
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import identity
+from jaxscope.capture.program.call_order import note_call
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.request import TracedProgram
-from jaxscope.capture.run.call_order import note_call
 from jaxscope.capture.run.context import Invocation, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
