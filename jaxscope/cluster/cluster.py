@@ -27,6 +27,8 @@ GATHERED_FROM = 64
 """With so many engines their answers come through the key-value store, merged by one of them: the
 replies alone would take 3 ms each."""
 _REACH_S = 5.0
+_ANSWER_S = 30.0
+_STATUS_S = 2.0
 _MOST_REPORTS = 8
 """Whole reports that are sent: one for each set of programs."""
 
@@ -106,7 +108,9 @@ class Cluster:
 
     def status(self) -> ClusterStatus:
         """The state of every process; an engine that runs a cell does not answer, and is busy."""
-        found = self._engines.call(process.state, [()] * len(self._engines), 2)
+        if not self._able:
+            self._refuse_lacking(_STATUS_S)
+        found = self._engines.call(process.state, [()] * len(self._engines), _STATUS_S)
         busy = [i for i, state in enumerate(found) if state is None]
         return ClusterStatus([state for state in found if state is not None], busy)
 
@@ -220,22 +224,23 @@ class Cluster:
         """Make ipyparallel's `%%px` run on all engines, and wait for them."""
         self._engines.activate()
 
-    def _lacking(self) -> list[int]:
-        self._engines.check()
+    def _importing(self, wait_s: float) -> list[bool | None]:
+        """Whether each engine can import jaxscope; None for one that is busy."""
         probe = "all(__import__('importlib.util').util.find_spec(n) for n in ('jaxscope', 'jax'))"
-        found = self._engines.call(eval, [(probe,)] * len(self._engines), 30)
-        return [i for i, has in enumerate(found) if has is False]
+        return self._engines.call(eval, [(probe,)] * len(self._engines), wait_s)
 
-    def _refuse_lacking(self) -> None:
+    def _refuse_lacking(self, wait_s: float = _ANSWER_S) -> None:
+        """Before a function of jaxscope is sent, which ends a worker of Dask that has none."""
+        self._engines.check()
         if self._able:
-            self._engines.check()
             return
-        lacking = self._lacking()
+        found = self._importing(wait_s)
+        lacking = [i for i, has in enumerate(found) if has is False]
         if lacking:
             raise ClusterError(
                 f"{_engines(lacking)} cannot import jaxscope and jax: install them there."
             )
-        self._able = True
+        self._able = all(found)
 
     def _refuse_unreachable(self) -> None:
         """Before JAX tries it, which aborts the engines."""
@@ -254,12 +259,12 @@ class Cluster:
             raise ClusterError(process.POISONED)
 
     def _all(self, function: Any, *arguments: Any) -> list[Any]:
-        self._engines.check()
-        found = self._engines.call(function, [arguments] * len(self._engines), 30)
+        self._refuse_lacking()
+        found = self._engines.call(function, [arguments] * len(self._engines), _ANSWER_S)
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:
             raise ClusterError(
-                f"{_engines(busy)} did not answer within 30 s: wait for the running cell, or "
+                f"{_engines(busy)} did not answer within {_ANSWER_S:.0f} s: wait for the running cell, or "
                 "%jaxcluster restart."
             )
         return found

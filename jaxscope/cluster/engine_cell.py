@@ -10,8 +10,9 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxscope.analysis.cluster.divergence import program_hash
-from jaxscope.analysis.cluster.exchange_order import exchange_orders
+from jaxscope.analysis.cluster.exchange_order import call_orders, exchange_orders
 from jaxscope.analysis.cluster.runs import MergedRuns, merged
+from jaxscope.analysis.cluster.schedule import module_name
 from jaxscope.analysis.trace.operations import Op, operations
 from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.process import ClusterError, collective_groups
@@ -28,6 +29,7 @@ from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.profiler import Recording
+    from jaxscope.capture.program.request import CachedProgram
 
 RESULT = "_jaxscope_engine_result"
 """The variable of the engine to which a magic binds its result."""
@@ -49,8 +51,9 @@ def run_cell(process: int, text: str, gather: str = "") -> ProcessRun | MergedRu
 
 def _run(process: int, text: str) -> ProcessRun:
     from jaxscope.capture.profile import profiler  # it imports jax
+    from jaxscope.capture.program.call_order import kept_calls
 
-    with profiler.kept() as sessions:
+    with profiler.kept() as sessions, kept_calls() as called:
         found, printed, error = executed(text)
     _last[:] = [found] if isinstance(found, Report) else []
     host = socket.gethostname()
@@ -63,7 +66,7 @@ def _run(process: int, text: str) -> ProcessRun:
         wall_s=_seconds(found),
         reported=True,
         lines=_lines(found),
-        exchanges=_exchanges(sessions),
+        exchanges=_exchanges(sessions) or _called(called),
         printed=printed,
         error=error,
     )
@@ -165,6 +168,38 @@ def _exchanges(sessions: Sequence[Recording]) -> tuple[ExchangeOrder, ...]:
             runs = shared_runs(operations(sessions[0].events()), groups)
             return exchange_orders(runs, groups, own)
     return ()
+
+
+def _called(programs: Sequence[CachedProgram]) -> tuple[ExchangeOrder, ...]:
+    """The order of the calls that function form compiled."""
+    with contextlib.suppress(Exception):  # not connected, or a program without a text
+        groups = collective_groups()
+        if programs and groups:
+            import jax
+
+            own = [device.id for device in jax.local_devices()]
+            distinct = {id(one): one for one in programs}
+            names = {key: _module_and_types(one) for key, one in distinct.items() if _spans(one)}
+            calls = [names[id(one)] for one in programs if id(one) in names]
+            return call_orders(calls, groups, own)
+    return ()
+
+
+def _spans(program: CachedProgram) -> bool:
+    """Whether its arguments or results are on devices of several processes."""
+    import jax
+
+    compiled = program.compiled
+    shardings = jax.tree_util.tree_leaves((compiled.input_shardings, compiled.output_shardings))
+    return not all(sharding.is_fully_addressable for sharding in shardings)
+
+
+def _module_and_types(program: CachedProgram) -> tuple[str, str]:
+    """`jit_f` and `f32[8,8]`."""
+    import jax
+
+    avals = jax.tree_util.tree_leaves(program.compiled.in_avals)
+    return module_name(program.compiled.as_text()), ", ".join(map(str, avals))
 
 
 def _seconds(report: Report) -> float | None:

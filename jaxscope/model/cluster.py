@@ -141,13 +141,14 @@ class ProcessProgram:
 
 
 class ExchangeOrder(NamedTuple):
-    """The collectives of one group of devices, in the order in which they ran."""
+    """Collectives of one group of devices, or calls of programs that have one, in their order."""
 
     devices: tuple[int, ...]
     digest: str
     """Of their whole order."""
     first: tuple[tuple[str, str], ...]
-    """Module and instruction of the first of them."""
+    """Module and instruction of the first of them; of a call, module and types of arguments."""
+    calls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class ProcessRun:
     lines: tuple[tuple[int, float], ...] = ()
     """Lines of the cell with their seconds, where it was profiled."""
     exchanges: tuple[ExchangeOrder, ...] = ()
-    """By group of devices, where it was profiled."""
+    """By group of devices, where it was profiled or its functions were compiled."""
     printed: str = ""
     error: str = ""
     """The exception that ended it, with its line; empty when it finished."""

@@ -217,6 +217,21 @@ def test_calls_of_compiled_functions_in_a_different_order_are_found(
     assert "order" not in notebook.must("%%jaxprof --engines all\nfloat(ja(x)), float(jb(x))").text
 
 
+def test_calls_of_a_cell_in_a_different_order_are_found_without_a_profile(
+    notebook: Notebook, ready: str
+) -> None:
+    define = "def a(x): return x.sum() + 1\ndef b(x): return x.max() + 1\n"
+    equal = notebook.must(f"%%jaxjit --engines all\n{define}float(a(x)), float(b(x))")
+    assert "order of calls" not in equal.text
+    swapped = "for h in (a, b, b) if p else (a, b, a): float(h(x))"
+    ran = notebook.must(f"%%jaxjit --engines all\n{define}{swapped}")
+    assert "Cluster · 2 processes · the order of calls differs" in ran.text
+    assert "Call 3 is `a(float32[8" in " ".join(ran.text.split())
+    local = "for h in (a, b) if p else (b, a): float(h(np.ones(3, 'f')))"
+    ran = notebook.must(f"%%jaxjit --engines all\n{define}{local}")
+    assert "order of calls" not in ran.text
+
+
 def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, ready: str) -> None:
     refused = notebook.run("%%jaxprof --engines all\nq = 1\n1 / (1 - p)")
     assert "process 1: ZeroDivisionError: division by zero" in refused.message

@@ -72,9 +72,17 @@ def test_init_refuses_engines_that_cannot_be_connected(
         Cluster(CannedEngines(answers)).init()
 
 
-def test_engines_without_jaxscope_run_no_cell() -> None:
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda cluster: cluster.run_cell("1"),
+        lambda cluster: cluster.status(),
+        lambda cluster: cluster.guard("on"),
+    ],
+)
+def test_engines_without_jaxscope_are_sent_none_of_it(action: Callable[[Cluster], Any]) -> None:
     with pytest.raises(ClusterError, match="cannot import jaxscope"):
-        Cluster(CannedEngines({eval: (False, False)})).run_cell("1")
+        action(Cluster(CannedEngines({eval: (False, False)})))
 
 
 def test_an_address_is_tried_before_jax_aborts_a_process_that_cannot_reach_it() -> None:

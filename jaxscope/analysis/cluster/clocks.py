@@ -32,14 +32,17 @@ class Passage(NamedTuple):
 class ClockPair:
     """The clock of one process against that of another one."""
 
-    apart: list[float] = field(default_factory=list[float])
-    """Difference of the ends, by collective."""
+    first: list[float] = field(default_factory=list[float])
+    """Difference of the ends on the first device to leave, by collective."""
+    last: list[float] = field(default_factory=list[float])
+    """The same, on the last device to leave."""
     least: float = float("-inf")
     most: float = float("inf")
 
     def add(self, one: Passage, two: Passage) -> None:
         """Add a collective that both passed."""
-        self.apart.append(two.last_end - one.last_end)
+        self.first.append(two.first_end - one.first_end)
+        self.last.append(two.last_end - one.last_end)
         # Neither leaves before the other has arrived, which bounds the difference.
         self.least = max(self.least, two.start - one.first_end)
         self.most = min(self.most, two.first_end - one.start)
@@ -49,11 +52,17 @@ class ClockPair:
 
         Where both bounds are near, their middle, and half of their distance. Else one process was
         always late: the median difference of the ends inside of the bounds, and its median absolute
-        deviation.
+        deviation. A thread that slept in the collective may leave it milliseconds late, so of the
+        first and the last ends those count that deviate less.
         """
         width = self.most - self.least
         if 0 <= width <= _NARROW_NS:
             return (self.least + self.most) / 2, width / 2
-        middle = statistics.median(self.apart)
-        error = statistics.median([abs(one - middle) for one in self.apart])
+        middle, error = min(map(_median, (self.last, self.first)), key=lambda one: one[1])
         return (max(self.least, min(self.most, middle)) if width >= 0 else middle), error
+
+
+def _median(values: list[float]) -> tuple[float, float]:
+    """The median and the median absolute deviation."""
+    middle = statistics.median(values)
+    return middle, statistics.median([abs(value - middle) for value in values])

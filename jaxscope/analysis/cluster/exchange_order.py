@@ -30,6 +30,29 @@ def exchange_orders(
     )
 
 
+def call_orders(
+    calls: Iterable[tuple[str, str]],
+    groups: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]],
+    own: Iterable[int],
+) -> tuple[ExchangeOrder, ...]:
+    """The calls, as module and types of arguments, by group that reaches beyond `own` devices."""
+    mine = frozenset(own)
+    joins: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+    for (module, _), found in groups.items():
+        joins[module] |= {
+            tuple(sorted(group))
+            for group in found
+            if not mine.isdisjoint(group) and not mine.issuperset(group)
+        }
+    orders: dict[tuple[int, ...], list[tuple[str, str]]] = defaultdict(list)
+    for call in calls:
+        for group in joins.get(call[0], ()):
+            orders[group].append(call)
+    return tuple(
+        _order(group, sequence)._replace(calls=True) for group, sequence in sorted(orders.items())
+    )
+
+
 def _order(group: tuple[int, ...], sequence: Sequence[tuple[str, str]]) -> ExchangeOrder:
     digest = hashlib.sha256(repr(sequence).encode()).hexdigest()[:16]
     return ExchangeOrder(group, digest, tuple(sequence[:_FIRST]))
@@ -42,19 +65,27 @@ def order_mismatch(runs: Sequence[ProcessRun]) -> str:
         for one in run.exchanges:
             process, first = firsts.setdefault(one.devices, (run.process, one))
             if first.digest != one.digest:
-                return order_difference(process, first.first, run.process, one.first)
+                return order_difference(
+                    process, first.first, run.process, one.first, calls=one.calls
+                )
     return ""
 
 
 def order_difference(
-    one: int, first: Sequence[tuple[str, str]], two: int, other: Sequence[tuple[str, str]]
+    one: int,
+    first: Sequence[tuple[str, str]],
+    two: int,
+    other: Sequence[tuple[str, str]],
+    *,
+    calls: bool = False,
 ) -> str:
     """The sentence on the first difference of two orders."""
+    unit = "call" if calls else "collective"
     pairs = enumerate(zip([*first, None], [*other, None], strict=False))
     number = next((i for i, (a, b) in pairs if a != b), None)
     if number is None:
         return (
-            f"After {len(first)} equal collectives, those of processes {one} and {two} differ: the "
+            f"After {len(first)} equal {unit}s, those of processes {one} and {two} differ: the "
             "order of calls differs, so results may be wrong."
         )
 
@@ -62,9 +93,10 @@ def order_difference(
         if number >= len(sequence):
             return "no more"
         module, name = sequence[number]
-        return f"`{name}` of `{module.removeprefix('jit_')}`"
+        function = module.removeprefix("jit_")
+        return f"`{function}({name})`" if calls else f"`{name}` of `{function}`"
 
     return (
-        f"Collective {number + 1} is {named(first)} on process {one} and {named(other)} on process "
-        f"{two}: the order of calls differs, so results may be wrong."
+        f"{unit.capitalize()} {number + 1} is {named(first)} on process {one} and {named(other)} "
+        f"on process {two}: the order of calls differs, so results may be wrong."
     )

@@ -56,6 +56,12 @@ def collectives(hlo: str) -> tuple[CollectiveOp, ...]:
     )
 
 
+def module_name(hlo: str) -> str:
+    """The name of an optimized HLO's module; empty where it has none."""
+    found = _MODULE.match(hlo)
+    return "" if found is None else found[1]
+
+
 def collective_groups(
     hlo: str, devices: Sequence[int]
 ) -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
@@ -63,15 +69,14 @@ def collective_groups(
 
     A permutation is left out: its devices leave one by one. So are unknown spellings of groups.
     """
-    module = _MODULE.match(hlo)
+    module = module_name(hlo)
     found: dict[tuple[str, str], tuple[tuple[int, ...], ...]] = {}
-    for one in _collectives(hlo) if module is not None else ():
+    for one in _collectives(hlo) if module else ():
         if "permute" in one.opcode:
             continue
         with suppress(GroupTextError, IndexError):
             groups = read_groups(one.attributes, len(devices))
-            key = module[1] if module is not None else "", one.name
-            found[key] = tuple(tuple(devices[i] for i in group) for group in groups)
+            found[module, one.name] = tuple(tuple(devices[i] for i in group) for group in groups)
     return found
 
 

@@ -177,7 +177,8 @@ class ReusableCall:
             (i, jax.typeof(leaf)) for i, leaf in enumerate(given.leaves) if i not in used
         ]
         """Leaves that the program does not take, with the types that the trace has seen."""
-        self._call = captured.entry.call
+        self.program: Any = captured.entry
+        self._call = self.program.call
         reader = _ValueReader(call.outcome, call.originals, by_identity)
         self._value = reader.read(call.outcome.value)
         self._state: Builder | None = None

@@ -33,6 +33,7 @@ from jaxscope.capture.options.refusals import (
 )
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import identity
+from jaxscope.capture.program.call_order import note_call
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.request import TracedProgram
 from jaxscope.capture.run.context import Invocation, WrappedCall
@@ -76,6 +77,7 @@ class CellCalls:
     def add(self, subject: CallSubject, wrapped: WrappedCall, captured: Captured) -> None:
         """Count a compiled call; its program is kept once."""
         self.calls += 1
+        note_call(captured.entry)
         if not any(known.entry is captured.entry for *_, known in self.compiled):
             self.compiled.append((subject, wrapped, captured))
 
@@ -121,6 +123,7 @@ class Callee:
                 try:
                     value = entry.run(given)
                     self._cell.calls += 1
+                    note_call(entry.program)
                     return value
                 except RetracedError:
                     pass

@@ -2,7 +2,7 @@
 
 import tracemalloc
 
-from jaxscope.analysis.cluster.exchange_order import exchange_orders
+from jaxscope.analysis.cluster.exchange_order import call_orders, exchange_orders
 from jaxscope.analysis.cluster.runs import (
     leads,
     line_spreads,
@@ -114,6 +114,18 @@ def test_the_first_collective_in_a_different_order_is_named() -> None:
     )
     document = run_document(found, None)
     assert "the order of calls differs" in document.first_line
+
+
+def called(process: int, names: str) -> ProcessRun:
+    groups = {("jit_a", "psum"): ((0, 2),), ("jit_b", "psum"): ((0, 2),), ("jit_c", "psum"): ()}
+    calls = [(f"jit_{name}", "f32[8]") for name in names]
+    return ProcessRun(process, "h", exchanges=call_orders(calls, groups, (2 * process,)))
+
+
+def test_the_first_call_in_a_different_order_is_named() -> None:
+    assert merged([called(0, "cab"), called(1, "acbc")]).mismatch == ""
+    found = merged([called(0, "aab"), called(1, "aba")]).mismatch
+    assert "Call 2 is `a(f32[8])` on process 0 and `b(f32[8])` on process 1" in found
 
 
 def test_a_difference_far_behind_is_found_without_its_name() -> None:

@@ -106,6 +106,30 @@ def test_a_clock_is_known_from_who_waited_for_whom_where_threads_wake_late() -> 
         assert clock.error_s < 0.5e-3
 
 
+@pytest.mark.parametrize("slow", [0, 1])
+def test_a_clock_is_that_of_the_ends_that_deviate_least_where_one_process_is_always_late(
+    slow: int,
+) -> None:
+    """The second device of one process wakes up to 4 ms late."""
+    rng, found = random.Random(1), []
+    for process in (0, 1):
+        own: list[CollectiveRun] = []
+        for step in range(10):
+            now = EPOCH + 40 * step * MS + (0 if process == 0 else -30 * MS)
+            end = EPOCH + (40 * step + 0.3) * MS + rng.random() * 0.05 * MS
+            for device in (0, 1):
+                late = rng.random() * 4 * MS if device and process == slow else 0
+                own.append(
+                    CollectiveRun("jit_step", "psum.0", 2048 * process + device, now, end + late)
+                )
+        groups = (("jit_step", "psum.0", ((0, 1, 2048, 2049),)),)
+        runs = tuple(DeviceRun(one.device, one.start, one.end) for one in own)
+        found.append(ProcessTrace(process, tuple(own), runs, (), groups))
+    for planted in (-5.0, 0.0, 5.0):
+        clock = waits([found[0], shifted(found[1], planted * MS)]).clocks[1]
+        assert clock.seconds == pytest.approx(planted / 1000, abs=0.2e-3)
+
+
 def test_a_late_host_is_named_with_the_line_at_which_its_device_was_idle() -> None:
     """And not with that at which it waits for the device, which may take longer."""
     long = {(p, 2048 * p + d): 20.0 for p in (0, 1) for d in (0, 1)}
