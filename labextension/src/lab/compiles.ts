@@ -1,6 +1,7 @@
 /** Compilations by line, by cell and in total. */
 
 import { push } from "../links";
+import type { NextStepJson } from "../schema/report";
 import type { CellRunJson, CompileEventJson, StormUpdateJson } from "../schema/compiles";
 import { count, seconds } from "../words";
 
@@ -38,6 +39,11 @@ export class Numbers {
   storm(news: StormUpdateJson): StormUpdateJson {
     const serials = news.serials.map((serial) => this.number(serial));
     return { ...news, storm: this.number(news.storm), serials };
+  }
+
+  step(step: NextStepJson): NextStepJson {
+    const { serials } = step;
+    return serials ? { ...step, serials: serials.map((serial) => this.number(serial)) } : step;
   }
 
   private number(serial: number): number {
