@@ -105,7 +105,7 @@ class Trying(Family):
         else:
             found = self._tried(lambda say: subject.try_fixes(*numbers, time_limit=limit, say=say))
             if cell is not None:
-                session.trials.setdefault(cell, {}).update({one.number: one for one in found})
+                session.note_trials(cell, found)
         self._show(found, given)
         if given.apply:
             self._apply(found, numbers)
@@ -133,12 +133,13 @@ class Trying(Family):
     def _subject(self, number: int | None) -> tuple[int | None, Report | CompileLog]:
         """The report or the log whose fixes are tried, and the number of its cell.
 
-        The number is None where several reports are of one cell.
+        The number is None where the cell has another subject: its fixes have other numbers.
         """
         session = self.scope.session
         if number is None:
             if session.watched is not None:
-                return session.watched
+                cell, log = session.watched
+                return cell if session.numbered(cell) is None else None, log
             shown_by = session.shown_by(session.reports[-1])
             return None if shown_by is None else shown_by.number, session.reports[-1]
         report = session.numbered(number)

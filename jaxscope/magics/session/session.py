@@ -9,7 +9,7 @@ import datetime
 import functools
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxscope import background
@@ -76,7 +76,8 @@ class Session:
         self.watched: tuple[int, CompileLog] | None = None
         """The number and the log of a cell that was shown after the last report."""
         self.trials: dict[int, dict[int, VariantTrial]] = {}
-        """The last trial of each fix, by the number of the cell and of the fix."""
+        """The last trial of each fix, by the number of the cell and of the fix; of as many cells
+        as reports are kept."""
 
     def close(self) -> None:
         """Uninstall everything that was installed."""
@@ -120,6 +121,13 @@ class Session:
         if self._listener is None:
             raise LookupError("jaxscope was unloaded, and its compile log with it.")
         return self._listener
+
+    def note_trials(self, cell: int, found: Iterable[VariantTrial]) -> None:
+        """Keep what the fixes of `In [cell]` brought."""
+        known = self.trials.pop(cell, {})
+        self.trials[cell] = known | {one.number: one for one in found}
+        while len(self.trials) > REPORTS_KEPT:
+            del self.trials[next(iter(self.trials))]
 
     # The compile log.
 

@@ -34,11 +34,14 @@ export class CompileList {
 
   show(all: readonly Group[], fixes: Fixes | null): void {
     const advised = new Set<string>();
+    const offered = new Set<NextStepJson>();
     const items = all.slice(0, SHOWN).flatMap((group, i) => {
       const fix = fixOf(group);
-      const step = firstStep(group, fixes);
+      const found = firstStep(group, fixes);
+      const step = found && !offered.has(found) ? found : undefined;
       const item = this.item(group, advised.has(fix) ? "" : fix, step);
       advised.add(fix);
+      if (step) offered.add(step);
       if (all[i - 1]?.section === group.section) return [item];
       return [element("li", "jxs-compile-section", TITLES[group.section]), item];
     });

@@ -1,8 +1,8 @@
 /** Compilations by line, by cell and in total. */
 
 import { push } from "../links";
-import type { NextStepJson } from "../schema/report";
 import type { CellRunJson, CompileEventJson, StormUpdateJson } from "../schema/compiles";
+import type { NextStepJson } from "../schema/report";
 import { count, seconds } from "../words";
 
 /** Storms: groups of recompilations of one line. */
