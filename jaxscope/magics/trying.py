@@ -97,13 +97,15 @@ class Trying(Family):
         if not session.reports and session.watched is None and given.of is None:
             raise usage_error(_NO_REPORT)
         require_jax("jaxtry")
-        subject = self._subject(given.of)
+        cell, subject = self._subject(given.of)
         numbers = [int(word) for word in words]
         limit = given.time_limit
         if given.bf16:
             found = self._bfloat16(subject, numbers, limit)
         else:
             found = self._tried(lambda say: subject.try_fixes(*numbers, time_limit=limit, say=say))
+            if cell is not None:
+                session.note_trials(cell, found)
         self._show(found, given)
         if given.apply:
             self._apply(found, numbers)
@@ -128,18 +130,25 @@ class Trying(Family):
             raise usage_error(_NO_REPORT)
         self._show(self._tried(lambda say: sweep(record, origin, given.time_limit, say)), given)
 
-    def _subject(self, number: int | None) -> Report | CompileLog:
-        """The report or the log whose fixes are tried; `number` is that of its cell."""
+    def _subject(self, number: int | None) -> tuple[int | None, Report | CompileLog]:
+        """The report or the log whose fixes are tried, and the number of its cell.
+
+        The number is None where the cell has another subject: its fixes have other numbers.
+        """
         session = self.scope.session
         if number is None:
-            return session.watched or session.reports[-1]
+            if session.watched is not None:
+                cell, log = session.watched
+                return cell if session.numbered(cell) is None else None, log
+            shown_by = session.shown_by(session.reports[-1])
+            return None if shown_by is None else shown_by.number, session.reports[-1]
         report = session.numbered(number)
         if report is not None:
-            return report
+            return number, report
         log = session.log_of(number)
         if not log.recompiles:
             raise usage_error(_NOTHING.format(number))
-        return log
+        return number, log
 
     def _bfloat16(self, subject: Report | CompileLog, numbers: list[int], limit: float) -> Trials:
         from jaxscope.bench.variants.bfloat16 import try_bfloat16

@@ -199,7 +199,8 @@ class Watching(Family):
             with display.attempt("show the log"):
                 log.freeze()
                 if ran and sys.exc_info()[1] is None:
-                    session.watched = session.log_of(session.cells.running, log)
+                    running = session.cells.running
+                    session.watched = running, session.log_of(running, log)
                 if ran:
                     self._show(log, given)
                 if ran and given.compile_time and len(log):

@@ -270,6 +270,10 @@ class CompileLog(Saved):
         """Try fixes on the run that this gives: that of the log's one cell."""
         self._cell = cell
 
+    def cell_record(self) -> Record | None:
+        """The record of its one cell; None for a log of several."""
+        return None if self._cell is None else self._cell()[0]
+
     def finalize(self) -> None:
         """Close the log: properties are cached from now on."""
         self._over = True

@@ -1,6 +1,6 @@
 /** The next questions about a report, as buttons in its header, as long as a kernel can answer them. */
 
-import { element } from "./dom";
+import { element, quoted } from "./dom";
 import type { Host } from "./host";
 import type { NextStepJson } from "./schema/report";
 
@@ -20,19 +20,23 @@ export function nextSteps(
 ): NextSteps {
   const root = element("span", "jxs-next");
   let asked = 0;
-  let beside: HTMLElement[] = [];
+  let beside: (() => void)[] = [];
   const show = (steps: readonly NextStepJson[]) => {
     const made = (step: NextStepJson) => stepButton(step, () => host.take?.(report, step));
     root.replaceChildren(...steps.filter((step) => step.finding === undefined).map(made));
-    for (const node of beside) node.remove();
+    for (const clear of beside) clear();
     beside = [];
     for (const step of steps) {
       const place = step.finding === undefined ? null : besideFinding(step.finding);
       if (!place) continue;
-      const node = made(step);
-      node.setAttribute("aria-label", `${step.label}: finding ${step.finding}`);
-      beside.push(node);
-      place.append(" ", node);
+      const node = trial(step, () => host.take?.(report, step));
+      node.firstElementChild?.setAttribute("aria-label", `${step.label}: finding ${step.finding}`);
+      place.append(node);
+      place.classList.toggle("jxs-idle", step.gain === false);
+      beside.push(() => {
+        node.remove();
+        place.classList.remove("jxs-idle");
+      });
     }
   };
   const ask = async () => {
@@ -54,7 +58,13 @@ export function nextSteps(
   return { element: root, dispose };
 }
 
-function stepButton({ label, title }: NextStepJson, pressed: () => void): HTMLElement {
+/** The button that tries a fix, and what it brought the last time. */
+export function trial(step: NextStepJson, pressed: () => void): HTMLElement {
+  const outcome = step.outcome ? [element("span", "jxs-outcome", ...quoted(step.outcome))] : [];
+  return element("div", "jxs-trial", stepButton(step, pressed), ...outcome);
+}
+
+export function stepButton({ label, title }: NextStepJson, pressed: () => void): HTMLElement {
   const node = element("button", "jxs-icon", label);
   node.title = title;
   node.addEventListener("click", pressed);

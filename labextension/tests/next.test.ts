@@ -62,6 +62,37 @@ test("the step of a finding is beside it, and goes with the kernel", async () =>
   expect(items.map(labels)).toEqual([[], []]);
 });
 
+test("a fix that was tried says what it brought, and fades where that is nothing", async () => {
+  const about = { ...STEP, label: "Try it", finding: 1, outcome: "Same: no gain", gain: false };
+  let steps = [about];
+  const heard: Record<string, () => void> = {};
+  const host: Host = {
+    name: "lab",
+    nextSteps: async () => steps,
+    take: vi.fn(),
+    onReturn: (callback) => {
+      heard.returned = callback;
+      return () => undefined;
+    },
+    onLoss: (callback) => {
+      heard.lost = callback;
+      return () => undefined;
+    },
+  };
+  const item = document.createElement("li");
+  nextSteps(host, "id", () => item);
+  await settled();
+  expect(item.textContent).toBe("Try itSame: no gain");
+  expect(item.className).toBe("jxs-idle");
+  steps = [{ ...about, outcome: "Better: 2.00× faster", gain: true }];
+  heard.returned?.();
+  await settled();
+  expect(item.textContent).toBe("Try itBetter: 2.00× faster");
+  expect(item.className).toBe("");
+  heard.lost?.();
+  expect(item.textContent).toBe("");
+});
+
 test("nothing is offered without a kernel, by a page, or for a report without an id", async () => {
   const refuses = { nextSteps: () => Promise.reject(new TextAbsent("no-kernel")) };
   const asked = vi.fn();

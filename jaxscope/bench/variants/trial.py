@@ -9,13 +9,10 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
-from jaxscope.analysis.variants import change_of, verdicts
+from jaxscope.analysis.variants import verdicts
+from jaxscope.analysis.variants.advice import Advice, advised
 from jaxscope.analysis.variants.edits import unified
-from jaxscope.analysis.variants.recompilations import (
-    Recompilation,
-    change_of_recompilation,
-    recompilations,
-)
+from jaxscope.analysis.variants.recompilations import Recompilation
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants import rounds
@@ -66,43 +63,19 @@ def try_fixes(
     """
     if origin is None or origin.form not in FORMS:
         raise TrialError(NO_ORIGIN)
-    advised = _advised(record)
-    if not advised:
+    advice = advised(record)
+    if not advice:
         raise TrialError(_NOTHING_AGAIN if record.compiles and not record.programs else _NO_FINDING)
     for one in findings:
-        if not 1 <= one <= len(advised):
-            raise TrialError(f"There is no finding {one}: the report has {len(advised)}.")
-    chosen = [one for one in advised if one.number in findings or not findings]
+        if not 1 <= one <= len(advice):
+            raise TrialError(f"There is no finding {one}: the report has {len(advice)}.")
+    chosen = [one for one in advice if one.number in findings or not findings]
     if not findings:
         chosen = [one for one in chosen if one.kind not in _CAVEATS]
     if not chosen:
         raise TrialError("The findings are about figures of the report: there is no fix to try.")
     found = _Trials(record, origin, time_limit, say)
     return Trials(tuple([found.of(one) for one in chosen]), record.title)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Advice:
-    """The fix of a finding, or of a recompilation: these follow the findings."""
-
-    number: int
-    kind: str
-    line: int | None
-    change: Change | str
-    """The reason where none is tried."""
-    recompilation: Recompilation | None = None
-
-
-def _advised(record: Record) -> list[_Advice]:
-    found = [
-        _Advice(number, one.kind, one.line, change_of(one, record))
-        for number, one in enumerate(record.findings, 1)
-    ]
-    for one in recompilations(record):
-        change = change_of_recompilation(one, record)
-        line = one.site.span.line if one.site is not None else None
-        found.append(_Advice(len(found) + 1, one.kind, line, change, one))
-    return found
 
 
 @dataclasses.dataclass(slots=True)
@@ -116,7 +89,7 @@ class _Trials:
     _known: dict[Change, VariantTrial] = dataclasses.field(default_factory=dict)
     """Trials by change: two findings may advise the same one."""
 
-    def of(self, advice: _Advice) -> VariantTrial:
+    def of(self, advice: Advice) -> VariantTrial:
         """One trial; it never raises but for an interrupt."""
         number, kind = advice.number, str(advice.kind)
         if isinstance(advice.change, str):

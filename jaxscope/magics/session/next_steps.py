@@ -14,6 +14,7 @@ from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.analysis.python.plain_call import plain_call
 from jaxscope.magics.session.session import Session
 from jaxscope.model import Form, Record, ValueKind
+from jaxscope.model.variants import TrialVerdict
 from jaxscope.results.report import Report
 from jaxscope.view.bundle.payload_json import NextStepJson
 
@@ -99,7 +100,11 @@ def _try(report: Report, session: Session) -> NextStepJson | None:
     shown_by, numbers = session.shown_by(report), _fixes(report)
     if shown_by is None or not numbers:
         return None
-    code = f"%jaxtry --of {shown_by.number}"
+    return _all_fixes(shown_by.number)
+
+
+def _all_fixes(cell: int) -> NextStepJson:
+    code = f"%jaxtry --of {cell}"
     title = f"Does the advice help here? Runs {code}"
     return {"label": "Try the fixes", "title": title, "code": code}
 
@@ -109,12 +114,41 @@ def finding_steps(report: Report, session: Session) -> list[NextStepJson]:
     shown_by = session.shown_by(report)
     if shown_by is None:
         return []
+    cell = shown_by.number
+    return [{**_trial(cell, one, session), "finding": one} for one in _fixes(report)]
+
+
+def recompilation_steps(cell: int, session: Session) -> list[NextStepJson]:
+    """The trial of each recompilation of `In [cell]` whose fix can be applied, as a button beside
+    its compilations; before them, that of all, as a button below the cell."""
+    from jaxscope.analysis.variants.advice import advised
+    from jaxscope.capture.run.logged_cell import NoCellError
+
+    report = session.numbered(cell)
+    try:
+        record = session.log_of(cell).cell_record() if report is None else report.record
+    except NoCellError:
+        return []
     found: list[NextStepJson] = []
-    for number in _fixes(report):
-        code = f"%jaxtry --of {shown_by.number} {number}"
-        title = f"Does this fix help here? Runs {code}"
-        found.append({"label": "Try it", "title": title, "code": code, "finding": number})
-    return found
+    for one in advised(record) if record is not None else ():
+        if one.recompilation is not None and not isinstance(one.change, str):
+            serials = [compile.serial for compile in one.recompilation.compiles]
+            found.append({**_trial(cell, one.number, session), "serials": serials})
+    return [_all_fixes(cell), *found] if found else []
+
+
+def _trial(cell: int, number: int, session: Session) -> NextStepJson:
+    """The trial of one fix, with what it brought the last time."""
+    code = f"%jaxtry --of {cell} {number}"
+    title = f"Does this fix help here? Runs {code}"
+    step: NextStepJson = {"label": "Try it", "title": title, "code": code}
+    known = session.trials.get(cell, {}).get(number)
+    if known is not None:
+        from jaxscope.view.report.trials import gain
+
+        step["outcome"] = f"{str(known.verdict).capitalize()}: {gain(known)}"
+        step["gain"] = known.verdict is TrialVerdict.BETTER
+    return step
 
 
 def _fixes(report: Report) -> list[int]:

@@ -9,7 +9,7 @@ import datetime
 import functools
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxscope import background
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile, Record
     from jaxscope.model.compile_log import CellRun, CompileEvent, Log
+    from jaxscope.model.variants import VariantTrial
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.results.report import Report
 
@@ -72,8 +73,11 @@ class Session:
         self.reports: collections.deque[Report] = collections.deque(maxlen=REPORTS_KEPT)
         self._shown_by: collections.deque[ShownBy] = collections.deque(maxlen=REPORTS_KEPT)
         """The cell of each report."""
-        self.watched: CompileLog | None = None
-        """The log of one cell that was shown after the last report."""
+        self.watched: tuple[int, CompileLog] | None = None
+        """The number and the log of a cell that was shown after the last report."""
+        self.trials: dict[int, dict[int, VariantTrial]] = {}
+        """The last trial of each fix, by the number of the cell and of the fix; of as many cells
+        as reports are kept."""
 
     def close(self) -> None:
         """Uninstall everything that was installed."""
@@ -83,6 +87,7 @@ class Session:
         self._programs.clear()
         self.reports.clear()
         self.watched = None
+        self.trials.clear()
         self._shown_by.clear()
 
     def listen_if_jax_is_there(self, *_: object) -> None:
@@ -116,6 +121,13 @@ class Session:
         if self._listener is None:
             raise LookupError("jaxscope was unloaded, and its compile log with it.")
         return self._listener
+
+    def note_trials(self, cell: int, found: Iterable[VariantTrial]) -> None:
+        """Keep what the fixes of `In [cell]` brought."""
+        known = self.trials.pop(cell, {})
+        self.trials[cell] = known | {one.number: one for one in found}
+        while len(self.trials) > REPORTS_KEPT:
+            del self.trials[next(iter(self.trials))]
 
     # The compile log.
 

@@ -5,6 +5,7 @@ The front end opens a comm `jaxscope.report` with one request as its data:
     {"op": "stage", "report": ID, "program": 0, "kind": "hlo"}
     {"op": "figure", "report": ID, "kind": "stack"}
     {"op": "next", "report": ID}
+    {"op": "fixes", "cell": 3}
 
 It gets one message, `{"ok": true}` with one buffer (see `jaxscope.frontend.requests`), or
 `{"ok": false, "why": "gone" | "forgotten" | "error", "message": SENTENCE}`; then the kernel
@@ -88,6 +89,10 @@ class Serving(Family):
     def _answer(self, request: Mapping[str, Any]) -> bytes:
         from jaxscope.frontend.requests import Refused, answer, packed
 
+        if request.get("op") == "fixes":
+            from jaxscope.magics.session.next_steps import recompilation_steps
+
+            return packed({"steps": recompilation_steps(int(request["cell"]), self.scope.session)})
         name = request.get("report", "")
         report = self.store.get(name)
         if report is None:

@@ -270,6 +270,12 @@ class NextStepJson(TypedDict):
     """The text of the report's cell that `code` takes the place of; else it is a cell below."""
     finding: NotRequired[int]
     """The finding, from 1, beside which the button is; else it is in the header."""
+    serials: NotRequired[list[int]]
+    """The compilations beside which the button is, in the side panel."""
+    outcome: NotRequired[str]
+    """The result of the last trial of the fix, where it was tried."""
+    gain: NotRequired[bool]
+    """Whether that was a gain."""
 
 
 class NextStepsJson(TypedDict):

@@ -136,6 +136,6 @@ def _changed(line: str) -> Html:
 
 def apply_button(trial: VariantTrial) -> Html:
     """A button that inserts the changed cell below, where the front end can."""
-    label = f"Insert the cell with the change: {trial.title}"
+    label = f"Apply: insert the cell with {trial.title}"
     head = tag("p", insert.button("Apply", label), " ", prose(trial.title), class_="jxs-apply")
     return tag("div", head, tag("pre", *insert.code(trial.cell), hidden="hidden"))

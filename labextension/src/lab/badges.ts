@@ -1,15 +1,18 @@
 /** A badge under each cell: its compilations, recompilations and their time. */
 
-import type { Cell } from "@jupyterlab/cells";
+import { type Cell, CodeCell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { IDisposable } from "@lumino/disposable";
 import { element } from "../dom";
+import { stepButton } from "../next";
 import type { CompileEventJson } from "../schema/compiles";
 import { count } from "../words";
 import { byCell, isAvoidable, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
+import { runCode } from "./insert";
 
 const CLASS = "jxs-badge";
+const TRY = "jxs-badge-try";
 
 /** The badges of one notebook, found by cell id: a moved cell gets a new widget. */
 export class Badges implements IDisposable {
@@ -33,7 +36,7 @@ export class Badges implements IDisposable {
     this.feed.changed.disconnect(this.later, this);
     this.panel.content.modelContentChanged.disconnect(this.later, this);
     if (this.panel.isDisposed) return;
-    for (const cell of this.panel.content.widgets) badgeOf(cell)?.remove();
+    for (const cell of this.panel.content.widgets) this.clear(cell);
   }
 
   /** At most once per frame. */
@@ -53,14 +56,34 @@ export class Badges implements IDisposable {
     const events = byCell(badged);
     for (const cell of this.panel.content.widgets) {
       const own = events.get(cell.model.id);
-      if (!own) badgeOf(cell)?.remove();
+      if (!own) this.clear(cell);
       else if (cell.isPlaceholder()) void cell.ready.then(() => this.later());
       else this.show(cell, own);
     }
   }
 
+  private clear(cell: Cell): void {
+    badgeOf(cell)?.remove();
+    tryOf(cell)?.remove();
+  }
+
+  /** The fixes of the cell's latest run. */
+  private offer(cell: Cell, badge: HTMLElement): void {
+    const number = cell instanceof CodeCell ? cell.model.executionCount : null;
+    const step = this.feed.fixes.below(number);
+    const known = tryOf(cell);
+    if (known?.dataset.code === step?.code) return;
+    known?.remove();
+    if (!step) return;
+    const node = stepButton(step, () => runCode(this.panel, cell.model.id, step.code));
+    node.className = TRY;
+    node.dataset.code = step.code;
+    badge.after(node);
+  }
+
   private show(cell: Cell, events: readonly CompileEventJson[]): void {
     const badge = badgeOf(cell) ?? this.make(cell);
+    this.offer(cell, badge);
     const { storms } = this.feed;
     const avoidable = events.filter((event) => isAvoidable(event, storms));
     const words = totalLine({ ...totals(events, storms), recompiles: 0 });
@@ -95,6 +118,10 @@ export class Badges implements IDisposable {
     cell.node.insertBefore(badge, input?.nextSibling ?? null);
     return badge;
   }
+}
+
+function tryOf(cell: Cell): HTMLElement | null {
+  return cell.node.querySelector(`:scope > .${TRY}`);
 }
 
 function badgeOf(cell: Cell): HTMLElement | null {

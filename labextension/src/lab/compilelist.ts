@@ -1,9 +1,12 @@
 /** The list in the side panel: one entry per compilation or storm. */
 
 import { element, quoted } from "../dom";
+import { trial } from "../next";
 import type { CompileEventJson, CompileKind } from "../schema/compiles";
+import type { NextStepJson } from "../schema/report";
 import { count, seconds } from "../words";
 import { event as firstOf, type Group, type Section, secondsOf } from "./compiles";
+import type { Fixes } from "./fixes";
 
 /** Kinds of compilations that are named in the entry. */
 const KINDS: Readonly<Partial<Record<CompileKind, string>>> = {
@@ -24,14 +27,21 @@ export class CompileList {
   readonly element = element("ol", "jxs-compiles-list");
   private readonly unfolded = new Set<string>();
 
-  constructor(private readonly open: (event: CompileEventJson) => void) {}
+  constructor(
+    private readonly open: (event: CompileEventJson) => void,
+    private readonly take: (step: NextStepJson, event: CompileEventJson) => void,
+  ) {}
 
-  show(all: readonly Group[]): void {
-    const fixes = new Set<string>();
+  show(all: readonly Group[], fixes: Fixes | null): void {
+    const advised = new Set<string>();
+    const offered = new Set<NextStepJson>();
     const items = all.slice(0, SHOWN).flatMap((group, i) => {
       const fix = fixOf(group);
-      const item = this.item(group, fixes.has(fix) ? "" : fix);
-      fixes.add(fix);
+      const found = firstStep(group, fixes);
+      const step = found && !offered.has(found) ? found : undefined;
+      const item = this.item(group, advised.has(fix) ? "" : fix, step);
+      advised.add(fix);
+      if (step) offered.add(step);
       if (all[i - 1]?.section === group.section) return [item];
       return [element("li", "jxs-compile-section", TITLES[group.section]), item];
     });
@@ -53,10 +63,21 @@ export class CompileList {
       : "";
   }
 
-  private item(group: Group, fix: string): HTMLElement {
+  private item(group: Group, fix: string, step: NextStepJson | undefined): HTMLElement {
     const again = group.storm || group.section === "again" ? " jxs-again" : "";
-    const failed = firstOf(group.events).error ? " jxs-failed" : "";
+    const newest = firstOf(group.events);
+    const failed = newest.error ? " jxs-failed" : "";
     const item = element("li", `jxs-compile${again}${failed}`, this.entry(group, fix));
+    item.classList.toggle("jxs-idle", step?.gain === false);
+    if (step) {
+      const node = trial(step, () => this.take(step, newest));
+      const button = node.querySelector("button");
+      if (button) {
+        button.dataset.key = `${group.key}/try`;
+        button.setAttribute("aria-label", `${step.label}: ${newest.fun_name}`);
+      }
+      item.append(node);
+    }
     if (group.events.length > 1) item.append(this.fold(group));
     return item;
   }
@@ -99,6 +120,15 @@ export class CompileList {
     if (details.open) details.append(each(group));
     return details;
   }
+}
+
+/** The trial of the group's fix. */
+function firstStep(group: Group, fixes: Fixes | null): NextStepJson | undefined {
+  for (const { serial } of group.events) {
+    const found = fixes?.beside(serial);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 function head(group: Group): HTMLElement {

@@ -2,6 +2,7 @@
 
 import { push } from "../links";
 import type { CellRunJson, CompileEventJson, StormUpdateJson } from "../schema/compiles";
+import type { NextStepJson } from "../schema/report";
 import { count, seconds } from "../words";
 
 /** Storms: groups of recompilations of one line. */
@@ -38,6 +39,11 @@ export class Numbers {
   storm(news: StormUpdateJson): StormUpdateJson {
     const serials = news.serials.map((serial) => this.number(serial));
     return { ...news, storm: this.number(news.storm), serials };
+  }
+
+  step(step: NextStepJson): NextStepJson {
+    const { serials } = step;
+    return serials ? { ...step, serials: serials.map((serial) => this.number(serial)) } : step;
   }
 
   private number(serial: number): number {

@@ -5,8 +5,10 @@ import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
 import { type CellRunJson, type CompileEventJson, readCompileNews } from "../schema/compiles";
-import { Numbers, Storms } from "./compiles";
-import { broken, subshell } from "./texts";
+import { readNextSteps } from "../schema/report";
+import { isAgain, Numbers, Storms } from "./compiles";
+import { Fixes } from "./fixes";
+import { broken, requestReport, subshell } from "./texts";
 
 export const TARGET = "jaxscope.events";
 /** Events kept, as many as the kernel keeps. */
@@ -25,6 +27,7 @@ export class Feed implements IDisposable {
   storms = new Storms();
   /** The runs of cells since the kernel started. */
   runs: readonly CellRunJson[] = [];
+  fixes = this.noFixes();
   readonly changed = new Signal<this, void>(this);
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
@@ -86,8 +89,13 @@ export class Feed implements IDisposable {
   /** Retries only after a cell that may have loaded jaxscope: a kernel logs each comm with an unknown
    *  target. */
   private onExecuted(_: unknown, { notebook, cell }: { notebook: unknown; cell: CellLike }): void {
-    if (notebook !== this.panel.content || this.state !== "not-loaded" || !this.kernel) return;
-    if (mentions(cell.model.sharedModel.getSource())) void this.connect(this.kernel);
+    if (notebook !== this.panel.content || !this.kernel) return;
+    const source = cell.model.sharedModel.getSource();
+    if (this.state === "not-loaded" && mentions(source)) void this.connect(this.kernel);
+    if (this.state === "listening" && source.includes("%jaxtry")) {
+      this.fixes.again();
+      this.updateFixes();
+    }
   }
 
   private mentionsJax(): boolean {
@@ -124,6 +132,29 @@ export class Feed implements IDisposable {
     const known = new Set(this.runs.map(({ cell }) => cell));
     this.runs = [...this.runs, ...runs.filter(({ cell }) => !known.has(cell))].slice(-RUNS);
     this.become("listening");
+    this.updateFixes();
+  }
+
+  /** Asks about the cells that have ended and recompiled something. */
+  private updateFixes(): void {
+    const ended = new Set(this.runs.map(({ cell }) => cell));
+    const found = new Map<number, number>();
+    for (const event of this.events)
+      if (event.cell !== null && ended.has(event.cell) && isAgain(event, this.storms))
+        found.set(event.cell, (found.get(event.cell) ?? 0) + 1);
+    this.fixes.update(found);
+  }
+
+  private noFixes(): Fixes {
+    const ask = async (cell: number) => {
+      const { kernel, numbers } = this;
+      const found = kernel && (await requestReport(kernel, { op: "fixes", cell }));
+      return (readNextSteps(found)?.steps ?? []).map((step) => numbers.step(step));
+    };
+    const fixes: Fixes = new Fixes(ask, () => {
+      if (this.fixes === fixes) this.changed.emit();
+    });
+    return fixes;
   }
 
   private forget(): void {
@@ -131,6 +162,7 @@ export class Feed implements IDisposable {
     this.runs = [];
     this.storms = new Storms();
     this.numbers = new Numbers();
+    this.fixes = this.noFixes();
   }
 
   private left(kernel: Kernel.IKernelConnection): boolean {

@@ -7,6 +7,7 @@ import { Badges } from "./badges";
 import { cellOf, openCell } from "./cells";
 import { inCell } from "./compiles";
 import { Feed } from "./feed";
+import { runCode } from "./insert";
 import { CompilesPanel } from "./panel";
 
 /** Position in the side bar: after the table of contents and the debugger. */
@@ -87,6 +88,7 @@ export class Compiles {
     if (this.panel && !this.panel.isDisposed) return;
     this.panel = new CompilesPanel({
       open: (feed, event) => this.openCell(feed, event),
+      take: ({ panel }, { code }, { cell_id }) => runCode(panel, cell_id || null, code),
       load: (feed) => void this.load(feed.panel),
     });
     this.app.shell.add(this.panel, "right", { rank: RANK, type: "jaxscope" });

@@ -5,6 +5,7 @@ import type { Message } from "@lumino/messaging";
 import { Widget } from "@lumino/widgets";
 import { element } from "../dom";
 import type { CompileEventJson } from "../schema/compiles";
+import type { NextStepJson } from "../schema/report";
 import { CompileList } from "./compilelist";
 import { groups, isAgain, matches, stretches, totalLine, totals } from "./compiles";
 import type { Feed } from "./feed";
@@ -14,6 +15,8 @@ import { stripOf } from "./strip";
 export interface PanelActions {
   /** Shows the cell; false where it is no longer there. */
   open(feed: Feed, event: CompileEventJson): boolean;
+  /** Runs the code of a step below the cell of a compilation. */
+  take(feed: Feed, step: NextStepJson, event: CompileEventJson): void;
   load(feed: Feed): void;
 }
 
@@ -52,7 +55,10 @@ export class CompilesPanel extends Widget {
     this.addClass("jxs-compiles");
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "JAX compilations of this notebook");
-    this.list = new CompileList((event) => this.open(event));
+    this.list = new CompileList(
+      (event) => this.open(event),
+      (step, event) => this.feed && this.actions.take(this.feed, step, event),
+    );
     this.status.setAttribute("role", "status");
     this.makeTools();
     const head = element(
@@ -126,7 +132,7 @@ export class CompilesPanel extends Widget {
     this.name.textContent =
       listening && shown.length < events.length ? `${name} · ${shown.length} shown` : name;
     this.tools.hidden = !listening || (feed?.events.length ?? 0) === 0;
-    this.list.show(feed && listening ? groups(shown, feed.storms) : []);
+    this.list.show(feed && listening ? groups(shown, feed.storms) : [], feed?.fixes ?? null);
     this.words.replaceChildren(...this.wordsOf(events.length, shown.length));
     this.words.hidden = this.words.childNodes.length === 0;
   }

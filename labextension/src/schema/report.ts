@@ -828,6 +828,12 @@ export interface NextStepJson {
   replaces?: string;
   /** The finding, from 1, beside which the button is; else it is in the header. */
   finding?: number;
+  /** The compilations beside which the button is, in the side panel. */
+  serials?: number[];
+  /** The result of the last trial of the fix, where it was tried. */
+  outcome?: string;
+  /** Whether that was a gain. */
+  gain?: boolean;
 }
 
 export function readNextStep(value: unknown): NextStepJson | undefined {
@@ -842,6 +848,12 @@ export function readNextStep(value: unknown): NextStepJson | undefined {
   if (replaces !== undefined) read.replaces = replaces;
   const finding = number(json.finding);
   if (finding !== undefined) read.finding = finding;
+  const serials = list(json.serials, number);
+  if (serials !== undefined) read.serials = serials;
+  const outcome = string(json.outcome);
+  if (outcome !== undefined) read.outcome = outcome;
+  const gain = boolean(json.gain);
+  if (gain !== undefined) read.gain = gain;
   return read;
 }
 

@@ -13,29 +13,7 @@ import {
 } from "../../src/lab/compiles";
 import { stripOf } from "../../src/lab/strip";
 import type { CompileEventJson } from "../../src/schema/compiles";
-
-function event(serial: number, more: Partial<CompileEventJson> = {}): CompileEventJson {
-  return {
-    serial,
-    fun_name: "step",
-    kind: "jit",
-    cell: 3,
-    cell_id: "abc",
-    place: "In [3]:4",
-    line: 4,
-    text: "step(x)",
-    trace_s: 0.25,
-    lower_s: 0.25,
-    compile_s: 0.5,
-    recompile: false,
-    avoidable: false,
-    cause: "",
-    fix: "",
-    persistent: "off",
-    error: "",
-    ...more,
-  };
-}
+import { event } from "./events";
 
 test("the total says how many compiled, how many again, and for how long", () => {
   const events = [event(1), event(2, { recompile: true }), event(3, { recompile: true })];

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from jaxscope.magics.session.next_steps import finding_steps, next_steps
+from jaxscope.magics.session.next_steps import finding_steps, next_steps, recompilation_steps
+from jaxscope.magics.session.session import REPORTS_KEPT
+from jaxscope.model.variants import TrialVerdict, VariantTrial
 from tests.magics.notebook import Notebook, open_notebook
 
 pytestmark = pytest.mark.jax
@@ -99,6 +101,63 @@ def test_each_finding_with_a_fix_has_a_button_of_its_own(notebook: Notebook) -> 
     assert [(one["code"], one.get("finding")) for one in steps] == [
         (f"%jaxtry --of {notebook.shell.execution_count - 1} {number}", number)
     ]
+
+
+def test_a_fix_that_was_tried_says_what_it_brought(notebook: Notebook) -> None:
+    notebook.must("table = jnp.ones((200, 200))\nv = jnp.ones(200)")
+    notebook.must("%%jaxjit -n 0 -o r\ndef f(v):\n    return table @ v\nf(v)")
+    session = getattr(notebook.shell, NAME).session
+    (before,) = finding_steps(notebook.names["r"], session)
+    assert "outcome" not in before
+    notebook.must(before["code"].replace("--of", "-o trials --time-limit 5 --of"))
+    (trial,) = notebook.names["trials"]
+    (after,) = finding_steps(notebook.names["r"], session)
+    assert after.get("outcome", "").startswith(f"{str(trial.verdict).capitalize()}: ")
+    assert after.get("gain") is (trial.verdict is TrialVerdict.BETTER)
+
+
+STATIC = """import functools
+@functools.partial(jax.jit, static_argnames="k")
+def scaled(x, k):
+    return x * k
+for k in range(4):
+    scaled(x, k)"""
+
+
+def test_a_recompilation_with_a_fix_has_a_button_beside_its_compilations(
+    notebook: Notebook,
+) -> None:
+    notebook.must(STATIC)
+    session = getattr(notebook.shell, NAME).session
+    cell = notebook.shell.execution_count - 1
+    whole, fix = recompilation_steps(cell, session)
+    assert whole["code"] == f"%jaxtry --of {cell}"
+    assert fix["code"] == f"%jaxtry --of {cell} 1"
+    compiles = [one for one in session.log().compiles if one.fun_name == "scaled"]
+    assert fix.get("serials") == [one.serial for one in compiles]
+    assert len(compiles) == 4
+    notebook.must(fix["code"].replace("--of", "-o trials --time-limit 10 --of"))
+    (trial,) = notebook.names["trials"]
+    _, fix = recompilation_steps(cell, session)
+    assert fix.get("outcome", "").startswith(f"{str(trial.verdict).capitalize()}: ")
+    assert "4 → 1 compilation" in fix.get("outcome", "")
+
+
+@pytest.mark.parametrize("cell", ["z = 1", "jax.jit(lambda x: x + 3)(x)"])
+def test_a_cell_that_recompiled_nothing_offers_nothing(notebook: Notebook, cell: str) -> None:
+    notebook.must(cell)
+    session = getattr(notebook.shell, NAME).session
+    assert recompilation_steps(notebook.shell.execution_count - 1, session) == []
+    assert recompilation_steps(99, session) == []
+
+
+def test_trials_are_kept_of_as_many_cells_as_reports(notebook: Notebook) -> None:
+    session = getattr(notebook.shell, NAME).session
+    trial = VariantTrial("a change", TrialVerdict.SAME, number=1)
+    for cell in range(REPORTS_KEPT + 3):
+        session.note_trials(cell, [trial])
+    assert len(session.trials) == REPORTS_KEPT
+    assert REPORTS_KEPT + 2 in session.trials
 
 
 def test_a_quiet_report_says_no_more(notebook: Notebook) -> None:

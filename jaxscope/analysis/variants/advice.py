@@ -1,0 +1,39 @@
+"""The fixes of a record, numbered as `%jaxtry` takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxscope.analysis.variants import change_of
+from jaxscope.analysis.variants.recompilations import (
+    Recompilation,
+    change_of_recompilation,
+    recompilations,
+)
+from jaxscope.model import Record
+from jaxscope.model.variants import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The fix of a finding, or of a recompilation: these follow the findings."""
+
+    number: int
+    kind: str
+    line: int | None
+    change: Change | str
+    """The reason where none is tried."""
+    recompilation: Recompilation | None = None
+
+
+def advised(record: Record) -> list[Advice]:
+    """The fixes of the findings, then those of the recompilations, numbered from 1."""
+    found = [
+        Advice(number, one.kind, one.line, change_of(one, record))
+        for number, one in enumerate(record.findings, 1)
+    ]
+    for one in recompilations(record):
+        change = change_of_recompilation(one, record)
+        line = one.site.span.line if one.site is not None else None
+        found.append(Advice(len(found) + 1, one.kind, line, change, one))
+    return found
