@@ -73,6 +73,7 @@ from jaxscope.capture._jax.rules import own_lines_of_rules
 from jaxscope.capture._jax.runtime import backends_started, monitored_by, monitors, profiler_session
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
 from jaxscope.capture._jax.topologies import (
+    foreign_platforms,
     free_shardings,
     given_shardings,
     lowered_for,

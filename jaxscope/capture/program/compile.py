@@ -213,6 +213,11 @@ def _compiled_stage(program: TracedProgram, sources: SourceFiles, say: Say) -> C
         say("compiling")
         tagged = tag(program.traced, sources)
         lowered = program.traced.lower()
+    elif lowered is not None and (foreign := _jax.foreign_platforms(lowered)):
+        raise TargetError(
+            f"It was lowered for {foreign[0]}, but JAX would compile it for this machine. "
+            "Pass its Traced with `jaxscope.options(target=…)`, or read `lowered.as_text()`."
+        )
     compiled = stage if lowered is None else lowered.compile()
     handles = Handles(program.traced, lowered, compiled, tagged, sources)
     entry = CachedProgram(compiled, compiled, handles.tagged, paths=(), treedef=None, spare={})
