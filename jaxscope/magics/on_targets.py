@@ -20,38 +20,39 @@ if TYPE_CHECKING:
 def compare_targets(
     family: Family,
     every: Sequence[Settings],
-    run: Callable[[Settings], Ran],
+    run: Callable[[Sequence[Settings]], Sequence[Ran]],
     key: str,
     given: Any,
-    cell: str | None,
-) -> None:
-    """Compile for each target and mesh, and show one table.
+    *,
+    once: bool,
+) -> Any:
+    """Compile for each target and mesh, and show one table; the value of a cell that runs.
 
-    A target without a result is a row with its reason; where none has one, it is raised.
+    `once` says that the code is a cell that runs here, once. A target without a result is a row
+    with its reason; where none has one, it is raised.
     """
     __tracebackhide__ = True
     from jaxscope.results.report import Report
     from jaxscope.results.target_table import TargetRow, TargetTable
 
-    if cell is not None and not given.block and _defines(cell):
-        raise usage_error(
-            "A cell with definitions runs here once per target. Define in an earlier cell, or "
-            "compile the whole cell with --block."
-        )
+    ran: list[Ran | UsageError] = []
+    for part in [every] if once else [[one] for one in every]:
+        try:
+            ran += run(part)
+        except UsageError as error:
+            ran += [error] * len(part)
     rows: list[TargetRow] = []
     title = ""
-    for settings in every:
+    for settings, found in zip(every, ran, strict=True):
         target = settings.compiled_for
         assert target is not None
-        try:
-            ran = run(settings)
-        except UsageError as error:
-            rows.append(TargetRow(target.name, settings.mesh, None, str(error)))
+        if isinstance(found, UsageError):
+            rows.append(TargetRow(target.name, settings.mesh, None, str(found)))
             continue
-        report = Report(ran.record, ran.texts, ran.origin)
+        report = Report(found.record, found.texts, found.origin)
         family.keep(report, key)
-        title = title or _title(ran)
-        rows.append(TargetRow(target.name, settings.mesh, report, ran.failure or ""))
+        title = title or _title(found)
+        rows.append(TargetRow(target.name, settings.mesh, report, found.failure))
     if all(row.report is None for row in rows):
         raise usage_error(rows[0].why)
     table = TargetTable(rows, title)
@@ -61,6 +62,7 @@ def compare_targets(
     with display.attempt("show the table"):
         view, quiet = given.view or family.scope.view, given.quiet or family.scope.quiet
         display.show(table, shell, view, quiet)
+    return None if isinstance(ran[0], UsageError) else ran[0].value
 
 
 def _title(ran: Ran) -> str:
@@ -70,7 +72,8 @@ def _title(ran: Ran) -> str:
     return found if ran.record.form is not Form.PLAIN else ""
 
 
-def _defines(cell: str) -> bool:
+def defines(cell: str) -> bool:
+    """Whether a cell has definitions, so that its Python runs here."""
     try:
         body = ast.parse(cell).body
     except SyntaxError:

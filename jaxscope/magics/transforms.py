@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
@@ -13,7 +14,7 @@ from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.on_engines import run_on_engines
-from jaxscope.magics.on_targets import compare_targets
+from jaxscope.magics.on_targets import compare_targets, defines
 from jaxscope.magics.options import compose, transforms
 from jaxscope.magics.options.parser import completer, documented, require_jax, usage_error
 from jaxscope.magics.options.transform_help import EXAMPLES, PARSERS
@@ -80,20 +81,23 @@ class Transforms(Family):
         key = f"line:{rest}" if cell is None else self.scope.session.cell_key(cell)
         head = f"%%{magic} {line}".rstrip()
 
-        def ran(settings: Settings) -> Ran:
+        def ran(some: Sequence[Settings]) -> Sequence[Ran]:
             __tracebackhide__ = True
             if cell is None:
-                return self.run_call(rest, settings, magic)
-            return self._cell(head, cell, given, settings)
+                return [self.run_call(rest, settings, magic) for settings in some]
+            return self._cell(head, cell, given, some)
 
         if len(every) > 1:
-            compare_targets(self, every, ran, key, given, cell)
-            return None
-        made = ran(every[0])
+            once = cell is not None and not given.block and defines(cell)
+            return compare_targets(self, every, ran, key, given, once=once)
+        [made] = ran(every)
         self.publish(made, key, given.report, given.view, given.quiet)
         return None if silent else made.value
 
-    def _cell(self, head: str, body: str, given: Namespace, settings: Settings) -> Ran:
+    def _cell(
+        self, head: str, body: str, given: Namespace, every: Sequence[Settings]
+    ) -> Sequence[Ran]:
+        """Run the cell once; with definitions, for several targets."""
         __tracebackhide__ = True
         from jaxscope.capture.options import error_origin
         from jaxscope.capture.options.settings import SettingsError
@@ -107,7 +111,9 @@ class Transforms(Family):
             try:
                 session = self.scope.session
                 context = session.context(session.cell_key(body), status.say)
-                return run.cell(text, settings, context, form)
+                if len(every) > 1:
+                    return run.cell_on_targets(text, every, context)
+                return [run.cell(text, every[0], context, form)]
             except SettingsError as error:
                 raise usage_error(str(error)) from None
             except BaseException as error:
@@ -115,7 +121,9 @@ class Transforms(Family):
                     raise display.without_our_frames(error, text.file)  # noqa: B904
                 why, again = error_origin.reason(error), error_origin.code_has_run(error)
             try:
-                return run.cell_alone(text, settings, self._shell.user_ns, form, why, again=again)
+                space = self._shell.user_ns
+                alone = run.cell_alone(text, every[0], space, form, why, again=again)
+                return [alone] * len(every)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
 

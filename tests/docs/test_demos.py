@@ -22,6 +22,8 @@ _FIRST_LINE = re.compile(
 )
 _ENGINES = re.compile(r"\A%%.* --engines ")
 _ON_ENGINES = re.compile(r"^Cluster · (\d+) processes · programs: \1 of \1 same", re.M)
+_TARGETS = re.compile(r"\A%%.* --target ")
+_ON_TARGETS = re.compile(r"^jit\(\w+\) · .*\d targets? compiled, none run", re.M)
 _COMPILING = ("%%jaxjit", "%%jaxgrad", "%%jaxvmap", "%%jaxpmap", "%%jaxcompose")
 _PAGES = {"01_quickstart": "quickstart.html", "03_devices": "devices.html"}
 """The page that a notebook leaves in `out/`."""
@@ -69,12 +71,13 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
         if any(output.output_type == "error" for output in cell.outputs) or "Traceback" in said:
             found.append(f"cell {number} failed: {said[:500]}")
         first = _ON_ENGINES if _ENGINES.search(cell.source) else _FIRST_LINE
+        first = _ON_TARGETS if _TARGETS.search(cell.source) else first
         if cell.source.startswith(_COMPILING) and not first.search(said):
             found.append(f"cell {number} shows no first line: {said[:500]}")
         if "jaxscope could not" in said:
             found.append(f"cell {number} ran without jaxscope: {said[:500]}")
     cells = code_cells(notebook)
-    here = [cell for cell in cells if not _ENGINES.search(cell.source)]
+    here = [c for c in cells if not (_ENGINES.search(c.source) or _TARGETS.search(c.source))]
     compiles = any(cell.source.startswith("%%jaxjit") for cell in here)
     if compiles and "0 compiles" not in "".join(words(cell) for cell in cells):
         found.append("no cell shows that a run again compiles nothing")
@@ -326,3 +329,19 @@ def test_the_demo_of_many_processes_finds_what_it_plants() -> None:
     losses = re.findall(r"parallel: loss ([\d.]+)", said)
     assert len(losses) == 2
     assert losses[0] == losses[1]
+
+
+def test_the_demo_of_targets_shows_what_its_text_speaks_of() -> None:
+    cells = saved("11_devices_you_do_not_have")
+    said = [words(cell) for cell in cells]
+    assert not any("not installed" in one for one in said)
+    fits = next(one for one in said if "tpu:v5e: Line 2 holds most" in one)
+    assert "fits 0 of 3" in fits
+    assert any("fits 3 of 3" in one for one in said)
+    padding = next(words(cell) for cell in cells if ".padding" in cell.source)
+    assert re.search(r"67 MB for  34 MB of data  f32\[65536,130\]", padding)
+    assert any("gpu:h100:4   all-reduce, " in one for one in said)
+    for stage, text in (("ptx", ".visible .entry"), ("sass", "LDC"), ("llo", "bundles · VALU")):
+        assert any(f" · {stage} · line 2" in one and text in one for one in said)
+    assert any("gpu:h100 → tpu:v5e · not run" in one for one in said)
+    assert any("cusolver_geqrf_ffi" in one for one in said)

@@ -229,13 +229,65 @@ def test_several_meshes_are_rows_too(nb: Notebook) -> None:
     assert rows == [["cpu:2", "data=2"], ["cpu:4", "data=4"]]
 
 
-def test_a_cell_with_definitions_is_not_run_once_per_target(nb: Notebook) -> None:
+DEFINING = (
+    "runs += 1\ndef f(u):\n    return jnp.tanh(u @ u.T)\n"
+    "@jax.jit\ndef g(v):\n    return v.sum()\ng(f(x))"
+)
+
+
+@pytest.mark.parametrize("options", ["--target cpu,cpu:2", f"{MESH} --mesh data=4 --spec u=data"])
+def test_a_cell_with_definitions_runs_once_for_all_targets(nb: Notebook, options: str) -> None:
     nb.must("runs = 0")
-    cell = "%%jaxjit --target cpu,cpu:2{}\nruns += 1\ndef f(a):\n    return a * 2\nf(x)"
-    assert "compile the whole cell with --block" in nb.run(cell.format("")).message
-    assert nb.names["runs"] == 0
-    assert "2 targets compiled" in nb.must(cell.format(" --block")).text
-    assert nb.names["runs"] == 0
+    ran = nb.must(f"%%jaxjit {options} -o table\n{DEFINING}")
+    assert nb.names["runs"] == 1
+    assert ran.value.shape == ()
+    assert "2 targets compiled, none run" in ran.text
+    for row in nb.names["table"]:
+        assert {one.name for one in row.report.programs} == {"f", "g"}
+        assert all(one.target is not None for one in row.report.programs)
+        program = next(one for one in row.report.programs if one.name == "f")
+        assert program.exact
+        assert len(program.devices) == (int(row.target.partition(":")[2] or 1) if row.mesh else 1)
+        assert row.report.stage_lines("optimized_hlo", 4).exact
+    assert "which is not an input" not in ran.text
+    nb.must(f"%%jaxjit --block {options.replace('--spec u', '--spec x')}\n{DEFINING}")
+    assert nb.names["runs"] == 1
+
+
+def test_a_spec_that_no_call_of_a_cell_has_is_named(nb: Notebook) -> None:
+    ran = nb.must(f"%%jaxjit {MESH} --spec foo=data -o one\n{DEFINING}")
+    assert "--spec names `foo`, which is not an input. Its inputs: `v` and `u`." in ran.text
+    assert len(nb.names["one"].programs) == 2
+
+
+def test_a_call_with_shapes_is_traced_on_the_mesh(nb: Notebook) -> None:
+    cell = (
+        f"%%jaxjit {MESH} -o placed\ndef f(u):\n"
+        "    return jax.lax.with_sharding_constraint(u @ u.T, jax.P('data')).sum()\nf(small)"
+    )
+    nb.must("small = jax.ShapeDtypeStruct((4, 4), jnp.float32)")
+    assert nb.must(cell).value.shape == ()
+    [program] = nb.names["placed"].programs
+    assert program.sharding.collectives
+
+
+def test_a_compiler_that_is_missing_stops_a_cell_before_it_runs(
+    nb: Notebook, tmp_path: Path
+) -> None:
+    nb.must("runs = 0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAXSCOPE_CACHE", str(tmp_path))
+        for targets in ("tpu:v5e", "tpu:v5e,gpu:h100"):
+            said = nb.run(f"%%jaxjit --target {targets}\n{DEFINING}").message
+            assert "The TPU compiler is not installed. `%jaxtargets install tpu`" in said
+        assert nb.names["runs"] == 0
+        ran = nb.must(f"%%jaxjit --target tpu:v5e,cpu -o table\n{DEFINING}")
+    assert nb.names["runs"] == 1
+    assert "tpu:v5e: The TPU compiler is not installed." in ran.text
+    assert "2 targets compiled, none run" in ran.text
+    assert [row.report is not None and len(row.report.programs) for row in nb.names["table"]] == [
+        0, 2,
+    ]  # fmt: skip
 
 
 def test_the_table_is_a_function_too(nb: Notebook) -> None:

@@ -22,7 +22,7 @@ Opcodes = Mapping[int, set[str]]
 MOVING = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "copy", "transpose",
     "reshape", "broadcast", "convert", "iota", "slice", "opt-barrier", "after-all", "partition-id",
-    "replica-id",
+    "replica-id", "copy-start", "copy-done",
 })  # fmt: skip
 """Instructions that compute nothing."""
 

@@ -80,6 +80,7 @@ from jaxscope.capture._jax.runtime import (
 )
 from jaxscope.capture._jax.slow import SlowReason, slow_call, slow_codes
 from jaxscope.capture._jax.topologies import (
+    foreign_platforms,
     free_shardings,
     given_shardings,
     lowered_for,

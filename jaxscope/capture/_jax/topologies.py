@@ -161,3 +161,17 @@ def partition_spec(serialized: bytes, mesh: Any) -> Any | None:
         return parsed if not hasattr(parsed, "get_partition_spec") else parsed.get_partition_spec()
     except Exception:
         return None
+
+
+def foreign_platforms(lowered: Any) -> tuple[str, ...]:
+    """The platforms of a Lowered that are not those of its devices; JAX would compile it for them.
+
+    `_platforms` and `compile_args["backend"]` of `Lowered._lowering`, seen on jax 0.8.1 to 0.12;
+    empty without them, and for a program of several platforms, one of which is there.
+    """
+    lowering = getattr(lowered, "_lowering", None)
+    platforms: tuple[str, ...] = tuple(getattr(lowering, "_platforms", None) or ())
+    given = getattr(lowering, "compile_args", None) or {}
+    here = getattr(given.get("backend"), "platform", None)
+    known = ("gpu", "cuda", "rocm") if here == "gpu" else (here,)
+    return () if here is None or set(platforms) & set(known) else platforms

@@ -167,6 +167,20 @@ def compile_program(
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
 
+@calls_user_code
+def uncompiled(program: TracedProgram, sources: SourceFiles) -> Captured:
+    """The traced program, tagged, of a call that JAX runs here before a target's compiler sees it.
+
+    Its request keeps the tags; `compile_program` makes the program of a target of it.
+    """
+    request, traced = program.request, program.traced
+    tagged = request.tagged or tag(traced, sources)
+    entry = _cached(request, lambda *a, **k: traced.lower().compile()(*a, **k), None, tagged)
+    handles = Handles(traced, None, None, tagged, sources)
+    request = replace(request, tagged=tagged)
+    return Captured(request, handles, entry, False, program.trace_s, program.vmaps)
+
+
 def _own_work(request: CompileRequest) -> AbstractContextManager[None]:
     """Keep what compiles again of a program that the cell has compiled out of the compile log."""
     return own_work() if request.again else nullcontext()
@@ -199,6 +213,11 @@ def _compiled_stage(program: TracedProgram, sources: SourceFiles, say: Say) -> C
         say("compiling")
         tagged = tag(program.traced, sources)
         lowered = program.traced.lower()
+    elif lowered is not None and (foreign := _jax.foreign_platforms(lowered)):
+        raise TargetError(
+            f"It was lowered for {foreign[0]}, but JAX would compile it for this machine. "
+            "Pass its Traced with `jaxscope.options(target=…)`, or read `lowered.as_text()`."
+        )
     compiled = stage if lowered is None else lowered.compile()
     handles = Handles(program.traced, lowered, compiled, tagged, sources)
     entry = CachedProgram(compiled, compiled, handles.tagged, paths=(), treedef=None, spare={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -19,16 +19,17 @@ from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.targets.environment import TargetError
 
 
-def on_mesh(request: CompileRequest, plan: MeshPlan) -> CompileRequest:
+def on_mesh(request: CompileRequest, plan: MeshPlan, *, one_of_many: bool) -> CompileRequest:
     """The request with its arrays as shapes on the mesh.
 
     An input keeps the spec of its NamedSharding; one with neither that nor a spec of the plan is
-    replicated. Raises TargetError for a spec that does not fit.
+    replicated. Raises TargetError for a spec that does not fit. A program that is one of many need
+    not have each input that a spec names.
     """
     mesh = abstract(plan)
     leaves, treedef = jax.tree_util.tree_flatten((tuple(request.args), dict(request.kwargs)))
     paths = request.paths if len(request.paths) == len(leaves) else _names(request)
-    given = _given(plan, paths)
+    given = _given(plan, paths, one_of_many)
     placed = [
         _placed(leaf, path, mesh, plan, given.get(path))
         for leaf, path in zip(leaves, paths, strict=True)
@@ -64,15 +65,26 @@ def context(plan: MeshPlan | None) -> AbstractContextManager[Any]:
     return nullcontext() if plan is None else jax.sharding.use_abstract_mesh(abstract(plan))
 
 
-def _given(plan: MeshPlan, paths: Sequence[str]) -> Mapping[str, Spec]:
+def without_an_input(names: Iterable[str], paths: Sequence[str]) -> str:
+    """The sentence about the first name of a spec that no input has; empty if there is none."""
+    for name in names:
+        if not _inputs(name, paths):
+            known = words.listed([f"`{path}`" for path in paths], 8) or "none"
+            return f"--spec names `{name}`, which is not an input. Its inputs: {known}."
+    return ""
+
+
+def _inputs(name: str, paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path == name or path.startswith((f"{name}[", f"{name}."))]
+
+
+def _given(plan: MeshPlan, paths: Sequence[str], one_of_many: bool) -> Mapping[str, Spec]:
     """By path: the spec of the longest name that it begins with."""
+    if not one_of_many and (said := without_an_input(plan.specs, paths)):
+        raise TargetError(said)
     found: dict[str, Spec] = {}
     for name in sorted(plan.specs, key=len):
-        mine = [path for path in paths if path == name or path.startswith((f"{name}[", f"{name}."))]
-        if not mine:
-            known = words.listed([f"`{path}`" for path in paths], 8) or "none"
-            raise TargetError(f"--spec names `{name}`, which is not an input. Its inputs: {known}.")
-        found |= dict.fromkeys(mine, plan.specs[name])
+        found |= dict.fromkeys(_inputs(name, paths), plan.specs[name])
     return found
 
 

@@ -160,7 +160,7 @@ class Callee:
             reads = Reads().from_values({self._name: self.function, **call.arguments()})
             why = _certain(reads, args, kwargs)
             random = RandomState(reads.generators)
-            run = Run(subject, _part(cell.given, self._name))
+            run = Run(subject, _part(cell.given, self._name, call))
         except Exception as error:  # nothing of the user's has run
             cell.failed("compile", error, "it ran as plain Python")
             return self._plainly("", args, kwargs)
@@ -219,7 +219,7 @@ class Callee:
         return value
 
     def _compiled(self, run: Run, traced: TracedProgram, call: FunctionCall) -> Captured:
-        """The compiled program of a traced call.
+        """The compiled program of a traced call; with a target, it is not compiled yet.
 
         Calls whose dicts have their keys in another order are traced again, because plain Python
         may see the order; the program is the same as a rule.
@@ -228,7 +228,7 @@ class Callee:
         if key is not None and (known := self._captured.get(key)) is not None:
             return replace(known, request=traced.request, reused=True)
         shapes = tuple([str(aval) for aval in traced.traced.jaxpr.in_avals])
-        captured = run.compile(traced)
+        captured = run.capture(traced)
         self._captured[key] = captured
         if not captured.reused:
             made = self._programs[shapes] = self._programs.get(shapes, 0) + 1
@@ -241,10 +241,10 @@ class Callee:
         cell = self._cell
         if cell.given is None:
             return run_alone(subject)
-        run = Run(subject, _part(cell.given, self._name))
+        run = Run(subject, _part(cell.given, self._name, subject.call))
         try:
             wrapped = run.read()
-            captured = run.compile(run.trace(wrapped))
+            captured = run.capture(run.trace(wrapped))
             kept = _kept(wrapped)
             results = _results(captured, wrapped)
         except Exception as error:
@@ -259,7 +259,7 @@ class Callee:
 
 @calls_user_code
 def _results(captured: Captured, wrapped: WrappedCall) -> Any:
-    if any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in wrapped.request.leaves()):
+    if _has_shapes((wrapped.request.args, wrapped.request.kwargs)):
         return captured.handles.traced.out_info  # for calls that take shapes in turn
     args, kwargs = captured.arguments(wrapped.request.args, wrapped.request.kwargs)
     try:
@@ -276,11 +276,22 @@ def _kept(wrapped: WrappedCall) -> WrappedCall:
     return replace(wrapped, request=request, again=True)
 
 
-def _part(given: Invocation, name: str) -> Invocation:
-    """The invocation with the programs of one function of the cell."""
-    programs = given.context.programs
+def _part(given: Invocation, name: str, call: FunctionCall) -> Invocation:
+    """The invocation with the programs of one function of the cell.
+
+    A call that runs here is not on the mesh of a target.
+    """
+    programs, settings = given.context.programs, given.settings
     part = None if programs is None else programs.part(name)
-    return replace(given, context=replace(given.context, programs=part))
+    if settings.mesh and not _has_shapes((call.args, call.kwargs)):
+        settings = replace(settings, mesh="", specs=())
+    return replace(given, context=replace(given.context, programs=part), settings=settings)
+
+
+def _has_shapes(arguments: Any) -> bool:
+    """Whether some argument is a shape, so that there is nothing to run."""
+    leaves = jax.tree_util.tree_leaves(arguments)
+    return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
 
 
 def _settings_of(settings: Settings, call: FunctionCall) -> Settings:

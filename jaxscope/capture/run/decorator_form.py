@@ -39,6 +39,8 @@ class DecoratedCell:
         self.namespace = namespace
         self.recorder = SideEffectRecorder(text.file)
         self.jitted = JittedFunctions(text, settings, namespace)
+        self.rejected: dict[str, str] = {}
+        """Empty: this form has no target."""
 
     def names(self) -> tuple[str, ...]:
         """The functions to wrap. Raises ValueError for an unknown `--only` name."""

@@ -8,7 +8,9 @@ runs as plain Python, and a note says why. Every name is bound as plain Python b
 from __future__ import annotations
 
 import ast
+import io
 from collections.abc import Iterator, MutableMapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from types import CodeType, FunctionType, MethodType
@@ -23,10 +25,13 @@ from jaxscope.capture.inputs import nnx
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
+from jaxscope.capture.program.compile import Captured
+from jaxscope.capture.program.request import TracedProgram
 from jaxscope.capture.run.callee import MOST_TRACES, Callee, CellCalls
-from jaxscope.capture.run.context import FinishedRun, Invocation
+from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
 from jaxscope.capture.run.jitted_functions import JittedFunctions, check_only, not_one
 from jaxscope.capture.run.program_run import Run
+from jaxscope.capture.targets.environment import TargetError
 from jaxscope.capture.transforms import table
 
 _NOT_CALLED_ALONE = 0x0020 | 0x0080 | 0x0100 | 0x0200
@@ -48,6 +53,8 @@ class FunctionCell:
         self.recorder = SideEffectRecorder(text.file)
         self.jitted = JittedFunctions(text, settings, namespace)
         self.calls = CellCalls(text, settings, namespace, self.recorder)
+        self.rejected: dict[str, str] = {}
+        """Reasons of programs that the target's compiler did not make, by function."""
 
     def execute(self, given: Invocation) -> Any:
         """Run the cell in the user's namespace; the value of its last expression.
@@ -65,10 +72,17 @@ class FunctionCell:
         return self._executed(_Callees(self, self._chosen()))
 
     def runs(self, given: Invocation) -> Iterator[tuple[Run, FinishedRun]]:
-        """The programs of the cell, timed on the arguments of their first call."""
-        for run in [Run(call, given) for call in self.jitted.calls]:
+        """The programs of the cell, timed on the arguments of their first call.
+
+        Those that a target's compiler rejects are left out, and `rejected` says why.
+        """
+        self.rejected.clear()
+        for run, name in [(Run(call, given), call.name) for call in self.jitted.calls]:
             try:
                 finished = run.finished()
+            except TargetError as error:
+                self.rejected[name] = str(error)
+                continue
             except Exception as error:
                 if error_origin.is_ours(error, self.text.file):
                     raise
@@ -76,7 +90,13 @@ class FunctionCell:
             yield run, finished
         for subject, wrapped, captured in self.calls.compiled:
             run = Run(subject, given)
-            yield run, run.run(wrapped, captured)
+            if given.settings.target is None:
+                yield run, run.run(wrapped, captured)
+                continue
+            try:
+                yield run, _for_target(run, wrapped, captured)
+            except TargetError as error:
+                self.rejected[captured.request.name] = str(error)
 
     def notes(self) -> tuple[str, ...]:
         """Notes about the calls, for the first lines of the report."""
@@ -151,6 +171,18 @@ class FunctionCell:
         if len(found) != needed:
             raise not_one(found, self.text, composition, "transforms", f"calls {len(found)}")
         return found
+
+
+def _for_target(run: Run, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
+    """A call that has run, as a program of the run's target; traced again where it has a mesh."""
+    if run.sharded:
+        wrapped = run.read()
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            traced = run.trace(wrapped)
+    else:
+        known = captured.handles.traced
+        traced = TracedProgram(captured.request, known, captured.trace_s, captured.vmaps)
+    return run.run(wrapped, run.compile(traced))
 
 
 class _Callees:

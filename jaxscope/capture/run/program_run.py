@@ -18,6 +18,7 @@ from jaxscope.capture.program.compile import (
     compile_program,
     trace_program,
     traced_by_user,
+    uncompiled,
 )
 from jaxscope.capture.program.request import CompileRequest, Programs, TracedProgram
 from jaxscope.capture.program.target_mesh import context as mesh_context
@@ -25,6 +26,7 @@ from jaxscope.capture.program.target_mesh import on_mesh
 from jaxscope.capture.run import record
 from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
 from jaxscope.capture.run.measure import measure
+from jaxscope.model import Form
 
 
 class Subject(Protocol):
@@ -51,6 +53,11 @@ class Run:
     _subject: Subject
     _given: Invocation
 
+    @property
+    def sharded(self) -> bool:
+        """Whether its inputs are shapes on a mesh of a target."""
+        return self._given.settings.mesh_plan is not None
+
     def read(self) -> WrappedCall:
         """Find the inputs and the function that JAX shall trace."""
         device, programs = self._given.device, self._given.context.programs
@@ -65,7 +72,7 @@ class Run:
             return traced_by_user(wrapped.stage)
         request, plan = wrapped.request, self._given.settings.mesh_plan
         if plan is not None:
-            request = on_mesh(request, plan)
+            request = on_mesh(request, plan, one_of_many=self._given.form is Form.FUNCTION)
         with self._subject.explained(request), self.undoing():
             with TracerNet() as net, mesh_context(plan):
                 traced = trace_program(request, sources, say)
@@ -98,6 +105,12 @@ class Run:
                 if getattr(getattr(traced.traced, "jaxpr", None), "is_high", False):
                     raise not_lowered() from error
                 raise
+
+    def capture(self, traced: TracedProgram) -> Captured:
+        """Compile the program for this machine; for a target, leave that until the cell has run."""
+        if self._given.settings.target is None:
+            return self.compile(traced)
+        return uncompiled(traced, self._given.sources)
 
     def run(self, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
         """Run the program for its results and time it; write the results."""

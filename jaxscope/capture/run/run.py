@@ -25,6 +25,7 @@ from jaxscope.capture.options.refusals import inside_trace
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.compile import device_and_precision
+from jaxscope.capture.program.target_mesh import without_an_input
 from jaxscope.capture.run import evidence, record
 from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin, invocation
 from jaxscope.capture.run.error_notes import CellErrors, explained_call
@@ -32,6 +33,7 @@ from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
 from jaxscope.capture.source import cell_names
 from jaxscope.capture.source.frames import CALL_FILE
+from jaxscope.capture.targets.process import check_compilers
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Form, Source
@@ -71,12 +73,37 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     made = _cell_class(found)
     if made is None:
         ran = _block(text, settings, context)
+    elif found is Form.FUNCTION and settings.target is not None:
+        [ran] = cell_on_targets(text, [settings], context)
     else:
         ran = _functions(text, settings, context, found, made)
     if settings.target is not None:  # nothing that runs again can be made of it
         return ran
     origin = RunOrigin(form=found, settings=settings, namespace=context.namespace, text=text)
     return replace(ran, origin=origin)
+
+
+def cell_on_targets(
+    text: CellText, every: Sequence[Settings], context: RunContext
+) -> tuple[Ran, ...]:
+    """Run a cell with definitions once, and compile its calls for the target of each settings.
+
+    Raises what `cell` raises, and TargetError where no target has its compiler, before the cell
+    runs. A target without a program has the reason as its failure.
+    """
+    from jaxscope.capture.run.function_form import FunctionCell
+
+    check_compilers([one.compiled_for for one in every if one.compiled_for is not None])
+    cell = FunctionCell(text, every[0], context.namespace)
+    with invocation("cell", Form.FUNCTION, every[0], context, text.source) as given:
+        value, known = _executed(cell, given)
+        found: list[Ran] = []
+        for settings in every:
+            ran = _described(cell, replace(given, settings=settings), value, known)
+            if not (ran.failure or ran.record.programs):
+                ran = replace(ran, failure=" ".join(dict.fromkeys(cell.rejected.values())))
+            found.append(ran)
+        return tuple(found)
 
 
 def expression(text: str, settings: Settings, context: RunContext, magic: str = "jaxjit") -> Ran:
@@ -224,16 +251,34 @@ def _functions(
 ) -> Ran:
     with invocation("cell", form, settings, context, text.source) as given:
         cell = made(text, settings, context.namespace)
-        names = evidence.name_facts(text.syntax.mentioned, context.namespace)
-        errors = CellErrors(text, context.namespace, settings.composition, wrote=True)
-        with errors.explained():
-            value = cell.execute(given)
-        known = evidence.Known(names, cell.recorder)
+        value, known = _executed(cell, given)
+        return _described(cell, given, value, known)
 
-        def described() -> list[record.Described]:
-            return [run.describe(finished) for run, finished in cell.runs(given)]
 
-        return _finish(given, value, described, cell.notes(), known)
+def _executed(cell: FunctionCell | DecoratedCell, given: Invocation) -> tuple[Any, evidence.Known]:
+    """The value of a cell that runs as plain Python, and what is known of its names."""
+    text, namespace = cell.text, given.context.namespace
+    names = evidence.name_facts(text.syntax.mentioned, namespace)
+    errors = CellErrors(text, namespace, given.settings.composition, wrote=True)
+    with errors.explained():
+        value = cell.execute(given)
+    return value, evidence.Known(names, cell.recorder)
+
+
+def _described(
+    cell: FunctionCell | DecoratedCell, given: Invocation, value: Any, known: evidence.Known
+) -> Ran:
+    notes = [*cell.notes()]
+
+    def described() -> list[record.Described]:
+        found = [run.describe(finished) for run, finished in cell.runs(given)]
+        notes.extend([f"`{name}` was not compiled: {why}" for name, why in cell.rejected.items()])
+        if (plan := given.settings.mesh_plan) is not None:
+            paths = [one.name for each in found for one in each.program.inputs]
+            notes.extend(filter(None, [without_an_input(plan.specs, list(dict.fromkeys(paths)))]))
+        return found
+
+    return _finish(given, value, described, notes, known)
 
 
 def _call(

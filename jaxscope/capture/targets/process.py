@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,19 @@ def ask(
             f"jaxscope could not hand the program to the compiler of {target.name}: "
             f"{error.strerror or error}."
         ) from None
+
+
+def check_compilers(targets: Iterable[Target]) -> None:
+    """Raise TargetError where the compiler of none of the targets is installed."""
+    missing: list[TargetError] = []
+    for target in targets:
+        try:
+            _command(target)
+            return
+        except TargetError as error:
+            missing.append(error)
+    if missing:
+        raise missing[0]
 
 
 def _topology(target: Target) -> str:

@@ -11,6 +11,7 @@ import pytest
 import jaxscope
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.targets.names import read_target
+from jaxscope.capture import _jax
 from jaxscope.capture.targets import process
 from jaxscope.capture.targets.compiled import TargetProgram, compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
@@ -99,6 +100,17 @@ def test_a_foreign_lowering_is_never_compiled_here(monkeypatch: pytest.MonkeyPat
     assert not found.timings
     for kind in StageKind:
         report.stage(kind)
+
+
+def test_a_foreign_lowering_of_the_users_own_is_refused() -> None:
+    traced = jax.jit(lambda x: jnp.sin(x) + 1).trace(jnp.ones(4))
+    for platform in ("tpu", "cuda"):
+        with pytest.raises(TargetError, match=f"was lowered for {platform}, but JAX would compile"):
+            jaxscope.inspect(traced.lower(lowering_platforms=(platform,)))
+    for platforms in (("cpu",), ("cpu", "tpu"), None):
+        lowered = traced.lower(lowering_platforms=platforms)
+        assert _jax.foreign_platforms(lowered) == ()
+    assert jaxscope.inspect(traced.lower(lowering_platforms=("cpu",))).stage("optimized_hlo").text
 
 
 def test_a_program_for_more_devices_than_the_target_has_is_refused() -> None:
