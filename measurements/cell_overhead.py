@@ -1,6 +1,10 @@
 """Time that `%%jaxjit` adds to a cell's own trace, compilation and run, its display included.
 
 The yardstick is trace + lower + XLA of the same program, as an independent listener reports them.
+
+The budgets are not met. cProfile of the train step shows no hot spot: of the added time some 30 %
+are the links of the compiled program, 20 % its costs, 15 % the text, 10 % the tags of the
+equations, and no function takes 4 % in itself. It reads 34 000 instructions, in three texts.
 """
 
 from __future__ import annotations

@@ -71,6 +71,23 @@ def test_another_function_is_compiled_for_the_first_time(wrap: Any) -> None:
         assert [str(cause.kind) for cause in compiled.causes] == ["first_call"]
 
 
+@pytest.mark.jax
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.vmap, functools.partial])
+def test_a_second_report_of_a_function_gives_no_reason_that_was_not_checked(wrap: Any) -> None:
+    def tripled(x: Any) -> Any:
+        return x * 3
+
+    called = wrap(tripled)
+    with jaxscope.watch():
+        first, again, other = [
+            jaxscope.inspect(called, jnp.ones(size)).compiles[0].causes[0].kind
+            for size in (7, 7, 8)
+        ]
+    assert first is m.CauseKind.FIRST_CALL
+    assert again is m.CauseKind.LINKED_AGAIN
+    assert other in (m.CauseKind.SHAPE, m.CauseKind.VMAP_SIZE)
+
+
 def test_products_of_a_backward_pass_are_of_their_line_where_no_other_has_their_size() -> None:
     w1, w2, w3 = jnp.ones((3, 8)), jnp.ones((8, 16)), jnp.ones((16, 8))
 

@@ -689,7 +689,7 @@ def cache_of_one_function_cleared():
     f(ones(3))
 
 
-@case((K.LINKED_AGAIN, ""), says="`f` had run before")
+@case((K.LINKED_AGAIN, ""), says="`f` had been compiled before")
 def inspected_through_another_jit():
     inner = jax.jit(f := lambda x: x * 2 + len("inspected"))
     wrapped = functools.wraps(f)(lambda x: inner(x))

@@ -8,7 +8,7 @@ from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes import settings
 from jaxscope.analysis.compiles.causes.arguments import arguments
 from jaxscope.analysis.compiles.causes.difference import Difference
-from jaxscope.analysis.compiles.causes.no_difference import unknown
+from jaxscope.analysis.compiles.causes.no_difference import linked_again, unknown
 from jaxscope.analysis.compiles.causes.parts import unread
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.analysis.compiles.causes.text import worded
@@ -101,6 +101,8 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
     if not found and not _all_read(signature):
         why = "a static value is too large for jaxscope to compare all of it"
         return Explained((unknown(signature.function.name, why),), one.serial)
+    if not found and not signature.function.reusable:
+        return Explained((linked_again(signature.function.called),), one.serial)
     if not found and signature.function.cell_id:
         found = [diff.Redefinition("", code="same", of_cell=True)]
     if not found and signature.transform:

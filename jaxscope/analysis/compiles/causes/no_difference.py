@@ -17,8 +17,8 @@ def first_call(name: str, *, since: str = "", under: str = "", note: str = "") -
 
 
 def linked_again(name: str) -> Cause:
-    """A function that had run, under a jit that jaxscope cannot tag."""
-    text = f"`{name}` had run before and was compiled again to link its lines."
+    """A function compiled before, by a jit that jaxscope cannot tag or for an earlier report."""
+    text = f"`{name}` had been compiled before, and was compiled again to link its lines."
     return Cause(CauseKind.LINKED_AGAIN, "", "", "", text, fix="")
 
 

@@ -176,6 +176,8 @@ class JittedFunction:
     """Of the notebook cell that is this program; 0 for a function of the user's."""
     called: str = ""
     """The name of the function where this program is one call of it, and belongs to a cell."""
+    reusable: bool = True
+    """An equal program of an earlier run of the cell would have been used again."""
     internal: bool = False
     """It is JAX's own."""
 

@@ -130,7 +130,9 @@ class CellIdentity:
         if self.called is not None:
             called = function(self.called, ids)
             code = hash((called.code_hash, called.wrappers))
-            return replace(program, **owner, code_hash=code, called=called.name)
+            reusable = self.owner is not self.called
+            owner |= {"called": called.name, "reusable": reusable}
+            return replace(program, **owner, code_hash=code)
         lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
         code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
         return replace(program, **owner, code_hash=hash(code))
