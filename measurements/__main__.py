@@ -72,10 +72,13 @@ ACCURACY = (
 )
 """Correctness of results: of cells, findings, links, times by line and verdicts."""
 NAMES = (*BUDGETS, *ACCURACY)
+ONLY_A_GPU = ("target_ranks",)
 BY_HAND = ("documentation_notebooks",)
 """On the page, and not run by `make bench`: their material is not part of the project."""
-ON_A_GPU = ("profile_accuracy", "null_comparison", "planted_difference", "interval_coverage")
-"""Those that a GPU changes: time by line, and verdicts."""
+ON_A_GPU = (
+    "profile_accuracy", "null_comparison", "planted_difference", "interval_coverage", *ONLY_A_GPU
+)  # fmt: skip
+"""Those that a GPU changes, or that need one: time by line, verdicts, and predictions."""
 
 
 def environment() -> dict[str, Any]:
@@ -125,7 +128,7 @@ def measured(
     names: list[str], folder: Path, more: dict[str, Any], given: Sequence[str] = ()
 ) -> int:
     """Measure into a folder; `more` describes the machine, `given` are options of the modules."""
-    unknown = [name for name in names if name not in NAMES]
+    unknown = [name for name in names if name not in (*NAMES, *ONLY_A_GPU)]
     if unknown:
         print(f"There is no measurement {unknown[0]!r}. There are: {', '.join(NAMES)}.")
         return 2
@@ -147,7 +150,7 @@ def measured(
         text = json.dumps({"environment": around, "measured": found}, indent=1, sort_keys=True)
         (folder / f"{name}.json").write_text(text + "\n")
         print(f"{name}: {'ok' if within(found) else 'over its budget, or no budget'}")
-    (folder / "README.md").write_text(page(folder, (*NAMES, *BY_HAND)))
+    (folder / "README.md").write_text(page(folder, (*NAMES, *ONLY_A_GPU, *BY_HAND)))
     return failed
 
 

@@ -80,6 +80,51 @@ def test_a_callback_cannot_be_lowered_for_a_foreign_platform(nb: Notebook) -> No
     assert "Leave them out to compile for tpu:v5e" in said or "not installed" in said
 
 
+def test_a_worker_that_crashes_is_a_sentence_and_the_kernel_lives(
+    nb: Notebook, tmp_path: Path
+) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text("import os\ninput()\nos.abort()\n")
+    with pytest.MonkeyPatch.context() as patch:
+        command = ([sys.executable, "-I", str(script)], {}, "fake 1.0")
+        patch.setattr(process, "_command", lambda target: command)
+        ran = nb.run("%%jaxjit --target cpu\nz_of_crash = jnp.tanh(x)")
+        assert "The compiler of cpu crashed (SIGABRT) on this program." in ran.message
+        assert "The kernel is unharmed." in ran.message
+    assert "z_of_crash" not in nb.names
+    assert "compiled, not run" in nb.must("%%jaxjit --target cpu\njnp.tanh(x)").text
+
+
+MESHED = "--mesh data=2,model=2 --spec x=data --spec w=None,model"
+
+
+@pytest.mark.target
+@pytest.mark.skipif(len(INSTALLED) < 2, reason="a compiler is not installed")
+def test_a_mesh_of_gpus_is_compared_with_one_of_tpus(nb: Notebook) -> None:
+    nb.must("w = jnp.ones((130, 32))")
+    ran = nb.must(
+        f"%%jaxjit --target gpu:h100,tpu:v5e {MESHED} -o meshed\n"
+        "h = jnp.tanh(x @ w)\ntotal = h.sum()"
+    )
+    assert "2 targets compiled, none run · fits 2 of 2" in ran.text
+    for row in nb.names["meshed"]:
+        [program] = row.report.programs
+        assert len(program.devices) == 4
+        [reduced] = [c for c in program.sharding.collectives if str(c.kind) == "all-reduce"]
+        assert reduced.sent == 2 * 3 / 4 * 4  # a ring of four, one float32
+        assert row.report.source_lines("optimized_hlo", reduced.line).lines == (3,)
+    text = nb.must("%jaxdiff gpu:h100:4 tpu:v5e:2x2").text
+    assert text.startswith("jit(cell) · gpu:h100:4 → tpu:v5e:2x2 · not run")
+    assert "StableHLO: the same" in text
+
+
+@pytest.mark.target
+@pytest.mark.skipif("tpu" not in INSTALLED, reason="the TPU compiler is not installed")
+def test_a_real_topology_that_is_rejected_is_a_sentence(nb: Notebook) -> None:
+    said = nb.run("%jaxjit --target tpu:v5e:3x3 jnp.sin(x)").message
+    assert "The compiler of tpu:v5e:3x3 rejects this topology" in said
+
+
 def test_the_compilers_are_listed(nb: Notebook) -> None:
     assert "tpu:v5e" in nb.must("%jaxtargets").printed
 

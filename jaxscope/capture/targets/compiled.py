@@ -185,18 +185,14 @@ def lower_for(traced: Any, target: Target) -> Any:
     """
     try:
         return _jax.lowered_for(traced, target.platform)
-    except NotImplementedError as error:
-        raise TargetError(
-            f"JAX cannot lower this program for {target.name}: {_first_line(str(error))}"
-        ) from None
-    except Exception as error:
+    except (NotImplementedError, ValueError, RuntimeError) as error:
         text = _first_line(str(error))
-        if "callback" in text or "platform" in text or "backend" in text:
+        if "callback" in text or "specified backend" in text:
             raise TargetError(
                 f"JAX lowers callbacks, such as `jax.debug.print`, only for devices that are "
                 f"there. Leave them out to compile for {target.name}."
             ) from None
-        raise
+        raise TargetError(f"JAX cannot lower this program for {target.name}: {text}") from None
 
 
 def compile_for(lowered: Any, target: Target) -> TargetProgram:

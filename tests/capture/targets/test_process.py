@@ -1,12 +1,17 @@
 """The worker of `cpu`, which needs no environment, and workers that misbehave."""
 
+import errno
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.experimental import io_callback
+from jax.experimental import pallas as pl
 
 import jaxscope
 from jaxscope.analysis.hlo import parse_module
@@ -141,3 +146,78 @@ def test_of_this_machines_own_programs_the_stages_of_a_target_name_the_option() 
         missing = report.stage(kind).unavailable
         assert missing is not None
         assert missing.reason.endswith(f"run with `--target {target}`")
+
+
+SHAPE = jax.ShapeDtypeStruct((8,), jnp.float32)
+
+
+def prints(x: Any) -> Any:
+    jax.debug.print("{}", x.sum())
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        prints,
+        lambda x: jax.pure_callback(np.asarray, SHAPE, x),
+        lambda x: io_callback(np.asarray, SHAPE, x, ordered=True),
+    ],
+)
+@pytest.mark.parametrize("target", ["tpu:v5e", "gpu:h100"])
+def test_a_callback_is_named_as_the_reason(function: Callable[..., Any], target: str) -> None:
+    with pytest.raises(TargetError, match=f"Leave them out to compile for {target}"):
+        lower_for(jax.jit(function).trace(SHAPE), read_target(target))
+
+
+def test_a_kernel_of_another_platform_is_not_taken_for_a_callback() -> None:
+    def double(x: Any) -> Any:
+        def kernel(given: Any, made: Any) -> None:
+            made[...] = given[...] * 2
+
+        return pl.pallas_call(kernel, out_shape=SHAPE)(x)
+
+    with pytest.raises(TargetError, match="JAX cannot lower this program for cpu: Only interpret"):
+        lower_for(jax.jit(double).trace(SHAPE), CPU)
+
+
+def test_a_primitive_that_a_platform_does_not_have_is_named() -> None:
+    traced = jax.jit(lambda x: jnp.linalg.eig(x)[0]).trace(jnp.ones((4, 4)))
+    with pytest.raises(TargetError, match=r"cannot lower this program for tpu:v5e: .*'eig'"):
+        lower_for(traced, read_target("tpu:v5e"))
+
+
+def test_a_custom_call_that_the_compiler_does_not_have_is_named() -> None:
+    with (
+        jaxscope.options(target="cpu"),
+        pytest.raises(TargetError, match=r"compiler of cpu rejects this program: .*my_own_ffi"),
+    ):
+        jaxscope.inspect(lambda x: jax.ffi.ffi_call("my_own_ffi", SHAPE)(x), SHAPE)
+
+
+def test_a_topology_that_the_compiler_rejects_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answer = '{"error": ["ValueError", "INVALID_ARGUMENT: v5e:3x3 is not divisible by 2x2x1."]}'
+    code = f"f = input()\nopen(f + '/answer.json', 'w').write({answer!r})\nprint(f, flush=True)\n"
+    misbehaving(monkeypatch, tmp_path, code + "input()\n")
+    with pytest.raises(TargetError, match=r"tpu:v5e:3x3 rejects this topology: .*3x3 is not div"):
+        program("tpu:v5e:3x3")
+
+
+def test_a_full_disk_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(process.tempfile, "TemporaryDirectory", full)
+    with pytest.raises(TargetError, match="to the compiler of cpu: No space left on device"):
+        program()
+
+
+def test_a_worker_without_space_for_its_answer_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    code = "input()\nraise OSError(28, 'No space left on device')\n"
+    misbehaving(monkeypatch, tmp_path, code)
+    with pytest.raises(TargetError, match=r"status 1 on this program: .*No space left on device"):
+        program()
