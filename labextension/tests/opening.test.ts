@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { slowestLine } from "../src/ir/figures";
 import { openingLine as opening } from "../src/ir/opening";
 import { splitLines } from "../src/links";
 import type { InstructionFiguresJson, StageKind } from "../src/schema/report";
@@ -34,12 +33,4 @@ test("a profiled program opens at the instruction that takes the most time", () 
   expect(openingLine("optimized_hlo", HLO, rows)).toBe(4);
   expect(openingLine("hlo", HLO, rows)).toBe(6);
   expect(openingLine("optimized_hlo", HLO, { 7: row(0, 1e9), 8: row(undefined, 1e9) })).toBe(6);
-});
-
-test("the source of a profiled program opens at its slowest line", () => {
-  const time = (share: number) => ({
-    time: { seconds: share, share, low: null, high: null, estimate: false },
-  });
-  expect(slowestLine({ 3: time(0.2), 40: time(0.7), 41: { flops: 9 } })).toBe(40);
-  expect(slowestLine({ 3: { flops: 9 } })).toBe(0);
 });

@@ -103,43 +103,16 @@ def _values(old: Program, new: Program) -> Iterator[ValueChange]:
         ("constant", old.constants, new.constants),
         ("output", old.outputs, new.outputs),
     ):
-        known, later = _by_name(before), _by_name(after)
-        if role == "output":
-            # `y = f(x)` names what `f(x)` leaves without a name.
-            for old_key, new_key in _renamed(known, later):
-                del known[old_key], later[new_key]
-        for key, text in later.items():
-            if key not in known:
-                yield ValueChange(role, key[0], ChangeKind.ADDED, new=text)
-            elif known[key] != text:
-                yield ValueChange(role, key[0], ChangeKind.CHANGED, known[key], text)
-        for key, text in known.items():
-            if key not in later:
-                yield ValueChange(role, key[0], ChangeKind.REMOVED, text)
-
-
-_Name = tuple[str, int]
-"""A name, and how many values before have the same."""
-
-
-def _by_name(values: Iterable[Value]) -> dict[_Name, str]:
-    counts, found = collections.Counter[str](), dict[_Name, str]()
-    for value in values:
-        found[value.name, counts[value.name]] = _words(value)
-        counts[value.name] += 1
-    return found
-
-
-def _renamed(known: dict[_Name, str], later: dict[_Name, str]) -> list[tuple[_Name, _Name]]:
-    """Values at the same position that differ in nothing but their name."""
-    if len(known) != len(later):
-        return []
-    pairs = zip(known.items(), later.items(), strict=True)
-    return [
-        (old, new)
-        for (old, was), (new, now) in pairs
-        if was == now and old not in later and new not in known
-    ]
+        known = {value.name: _words(value) for value in before}
+        later = {value.name: _words(value) for value in after}
+        for name, text in later.items():
+            if name not in known:
+                yield ValueChange(role, name, ChangeKind.ADDED, new=text)
+            elif known[name] != text:
+                yield ValueChange(role, name, ChangeKind.CHANGED, known[name], text)
+        for name, text in known.items():
+            if name not in later:
+                yield ValueChange(role, name, ChangeKind.REMOVED, text)
 
 
 def _words(value: Value) -> str:

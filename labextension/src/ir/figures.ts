@@ -36,16 +36,6 @@ export function measuresOf(model: ReportModel): Measure[] {
   return MEASURES.filter((measure) => rows.some(known[measure]));
 }
 
-/** The line with most of the measured time; 0 where none was measured. */
-export function slowestLine(rows: Readonly<Record<string, Row>>): number {
-  let [slowest, most] = [0, 0];
-  for (const [line, { time }] of Object.entries(rows)) {
-    const share = time?.share ?? 0;
-    if (share > most) [slowest, most] = [Number(line), share];
-  }
-  return slowest;
-}
-
 /** Beside the source. */
 export function sourceFigures(model: ReportModel, measure: Measure | undefined): Figures | null {
   const rows = lineFigures(model);

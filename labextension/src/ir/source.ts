@@ -6,7 +6,7 @@ import type { Selection } from "../model";
 import { fileName } from "../text/save";
 import { count } from "../words";
 import { sourceDress } from "./dress";
-import { lineFigures, measuresOf, slowestLine, sourceFigures } from "./figures";
+import { measuresOf, sourceFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litSource } from "./lit";
 import type { Room } from "./room";
@@ -60,15 +60,12 @@ export class SourcePane {
     this.begin();
   }
 
-  /** Scrolls to the slowest line; without times past the beginning of a file, which is not part of the
-   *  program. */
+  /** Scrolls past the beginning of a file, which is not part of the program. */
   private begin(): void {
     if (!this.unseen || !this.frame.element.clientHeight) return;
     this.unseen = false;
-    const { model } = this.room;
-    const lines = [...model.equations.byLine(model.source).keys()];
-    const first = slowestLine(lineFigures(model)) || (lines.length ? Math.min(...lines) : 0);
-    this.frame.pane.beginAt(first);
+    const lines = [...this.room.model.equations.byLine(this.room.model.source).keys()];
+    if (lines.length) this.frame.pane.beginAt(Math.min(...lines));
   }
 
   /** The number of rows of the text. */

@@ -288,24 +288,6 @@ def test_inputs_and_environments_that_differ_are_named() -> None:
     assert found.environment == (("jax", "2", "3"), ("XLA_FLAGS", "not set", "a"))
 
 
-def returning(*values: tuple[str, str]) -> Record:
-    (program,) = OLD.programs
-    outputs = tuple([Value(name, ValueKind.TRACED, aval, 4) for name, aval in values])
-    return dataclasses.replace(OLD, programs=(dataclasses.replace(program, outputs=outputs),))
-
-
-def test_a_result_that_a_cell_names_is_the_same_result() -> None:
-    call = returning(("Out", "float32[]"), ("state", "float32[8]"), ("state", "int32[]"))
-    named = returning(("loss", "float32[]"), ("state", "float32[8]"), ("state", "int32[]"))
-    assert compare(named, call).programs[0].values == ()
-    other = returning(("loss", "float32[]"), ("state", "float32[9]"), ("state", "int32[]"))
-    (value,) = compare(call, other).programs[0].values
-    assert (value.name, value.new) == ("state", "traced float32[9]")
-    fewer = returning(("loss", "float32[]"), ("state", "float32[8]"))
-    changes = [(one.name, str(one.kind)) for one in compare(call, fewer).programs[0].values]
-    assert changes == [("loss", "added"), ("Out", "removed"), ("state", "removed")]
-
-
 def test_an_edited_line_is_found_behind_an_inserted_one() -> None:
     new = record("%%jaxjit\n# why it is so\ny = cos(x)\n", JAXPR.replace("sin a", "cos a", 1))
     new = dataclasses.replace(new, programs=OLD.programs)
