@@ -2,7 +2,13 @@ import { expect, test, vi } from "vitest";
 import { type Host, TextAbsent } from "../src/host";
 import { added, chosen, closed, firstKinds } from "../src/ir/chosen";
 import { eliminatedLines, sourceDress, stageDress } from "../src/ir/dress";
-import { costliest, instructionFigures, measuresOf, sourceFigures } from "../src/ir/figures";
+import {
+  costliest,
+  hottestLine,
+  instructionFigures,
+  measuresOf,
+  sourceFigures,
+} from "../src/ir/figures";
 import { Fusions, instructionName } from "../src/ir/fusions";
 import { huesOf } from "../src/ir/hues";
 import { litSource, litStage } from "../src/ir/lit";
@@ -168,6 +174,11 @@ test("beside the source is one figure: the time if there is one, else what is ch
   expect(time3?.cells(3)).toEqual([{ text: "≈34 %", bar: 0.34 }]);
   expect(time3?.cells(4)).toEqual([""]);
   expect(time3?.cells(9)).toBeNull();
+  expect(hottestLine(report)).toBe(3);
+  const cooler = { ...time, share: 0.2 };
+  const two = { 2: { ...row, time: cooler }, 3: { ...row, time }, 9: { ...row, time: cooler } };
+  expect(hottestLine(model({ lines: [two, {}] }))).toBe(3);
+  expect(hottestLine(model({ lines: [{ 3: row }, {}] }))).toBeUndefined();
   expect(sourceFigures(report, "FLOPs")?.cells(3)).toEqual([{ text: "≈1.2 k", bar: 1 }]);
   expect(sourceFigures(report, "residuals")?.cells(4)).toEqual([{ text: "1 kB", bar: 0.25 }]);
   const plain = model({ lines: [{ 3: row }, {}] });

@@ -101,6 +101,7 @@ def test_every_question_is_answered_in_at_most_one_click(lab: Server, visit: Vis
     answered(clicks, profile.locator(".jxs-facts"), r"\d % on line 12", 1)
     heat = pane(profile, "source").locator(".jxs-heat").first
     expect(heat).to_be_visible()
+    expect(line(profile, "source", 12)).to_be_in_viewport()
 
     # What is alive at the peak?
     profile.get_by_role("tab", name="Details").click()

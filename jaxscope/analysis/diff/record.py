@@ -106,13 +106,16 @@ def _values(old: Program, new: Program) -> Iterator[ValueChange]:
         known = {value.name: _words(value) for value in before}
         later = {value.name: _words(value) for value in after}
         for name, text in later.items():
-            if name not in known:
-                yield ValueChange(role, name, ChangeKind.ADDED, new=text)
-            elif known[name] != text:
+            if name in known and known[name] != text:
                 yield ValueChange(role, name, ChangeKind.CHANGED, known[name], text)
-        for name, text in known.items():
-            if name not in later:
-                yield ValueChange(role, name, ChangeKind.REMOVED, text)
+        added = {name: text for name, text in later.items() if name not in known}
+        removed = {name: text for name, text in known.items() if name not in later}
+        if role == "output" and list(added.values()) == list(removed.values()):
+            continue  # the names that their callers gave them
+        for name, text in added.items():
+            yield ValueChange(role, name, ChangeKind.ADDED, new=text)
+        for name, text in removed.items():
+            yield ValueChange(role, name, ChangeKind.REMOVED, text)
 
 
 def _words(value: Value) -> str:

@@ -36,6 +36,14 @@ export function measuresOf(model: ReportModel): Measure[] {
   return MEASURES.filter((measure) => rows.some(known[measure]));
 }
 
+/** The line of the shown source that takes the most measured time. */
+export function hottestLine(model: ReportModel): number | undefined {
+  const timed = Object.entries(lineFigures(model)).filter(([, { time }]) => time);
+  const share = ([, { time }]: [string, Row]) => time?.share ?? 0;
+  const [hottest] = timed.sort((one, other) => share(other) - share(one));
+  return hottest && Number(hottest[0]);
+}
+
 /** Beside the source. */
 export function sourceFigures(model: ReportModel, measure: Measure | undefined): Figures | null {
   const rows = lineFigures(model);

@@ -1,7 +1,10 @@
-/** The line at which a stage opens. */
+/** The line at which a text opens. */
 
 import type { InstructionFiguresJson, StageKind } from "../schema/report";
 import { costliest } from "./figures";
+
+/** The upper share of a pane: below a line there, the following lines are visible, too. */
+export const FOLLOWED = 0.5;
 
 /** The slowest instruction of a profiled program; else, in HLO, the entry computation, which follows the
  *  computations that it calls; else the first line. */

@@ -6,9 +6,10 @@ import type { Selection } from "../model";
 import { fileName } from "../text/save";
 import { count } from "../words";
 import { sourceDress } from "./dress";
-import { measuresOf, sourceFigures } from "./figures";
+import { hottestLine, measuresOf, sourceFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litSource } from "./lit";
+import { FOLLOWED } from "./opening";
 import type { Room } from "./room";
 import { hidden } from "./settings";
 import { unattributedWords } from "./status";
@@ -60,12 +61,16 @@ export class SourcePane {
     this.begin();
   }
 
-  /** Scrolls past the beginning of a file, which is not part of the program. */
+  /** Scrolls to the line that takes the most time; without times, past the beginning of a file, which
+   *  is not part of the program. */
   private begin(): void {
     if (!this.unseen || !this.frame.element.clientHeight) return;
     this.unseen = false;
-    const lines = [...this.room.model.equations.byLine(this.room.model.source).keys()];
-    if (lines.length) this.frame.pane.beginAt(Math.min(...lines));
+    const { model } = this.room;
+    const hottest = hottestLine(model);
+    const lines = [...model.equations.byLine(model.source).keys()];
+    if (hottest) this.frame.pane.beginAt(hottest, FOLLOWED);
+    else if (lines.length) this.frame.pane.beginAt(Math.min(...lines));
   }
 
   /** The number of rows of the text. */

@@ -9,14 +9,12 @@ import { stageDress } from "./dress";
 import { costliest, instructionFigures } from "./figures";
 import { Frame } from "./frame";
 import { DARK, litStage } from "./lit";
-import { openingLine } from "./opening";
+import { FOLLOWED, openingLine } from "./opening";
 import type { Room } from "./room";
 import { hidden } from "./settings";
 import { noticeOf } from "./states";
 import { paneWords } from "./status";
 
-/** The upper share of a pane: below a line there, the following lines are visible, too. */
-const FOLLOWED = 0.5;
 /** Stages whose parts follow the pinned line: the others can be folded. */
 const FOLLOWING: readonly StageKind[] = ["passes", "remarks"];
 

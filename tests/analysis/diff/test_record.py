@@ -288,6 +288,25 @@ def test_inputs_and_environments_that_differ_are_named() -> None:
     assert found.environment == (("jax", "2", "3"), ("XLA_FLAGS", "not set", "a"))
 
 
+def test_an_output_that_its_caller_binds_to_another_name_is_the_same() -> None:
+    (program,) = OLD.programs
+    loss = dataclasses.replace(program.inputs[0], name="loss")
+    step = dataclasses.replace(loss, name="step", aval="int32[]")
+
+    def found(*outputs: Value) -> list[tuple[str, ChangeKind]]:
+        after = dataclasses.replace(program, outputs=outputs)
+        new = dataclasses.replace(OLD, programs=(after,))
+        values = compare(old, new).programs[0].values
+        return [(one.name, one.kind) for one in values if one.role == "output"]
+
+    before = dataclasses.replace(program, outputs=(loss, step))
+    old = dataclasses.replace(OLD, programs=(before,))
+    assert found(dataclasses.replace(loss, name="Out[0]"), step) == []
+    wider = dataclasses.replace(loss, name="Out", aval="float32[9]")
+    assert found(wider, step) == [("Out", ChangeKind.ADDED), ("loss", ChangeKind.REMOVED)]
+    assert found(loss) == [("step", ChangeKind.REMOVED)]
+
+
 def test_an_edited_line_is_found_behind_an_inserted_one() -> None:
     new = record("%%jaxjit\n# why it is so\ny = cos(x)\n", JAXPR.replace("sin a", "cos a", 1))
     new = dataclasses.replace(new, programs=OLD.programs)
