@@ -143,7 +143,7 @@ class FunctionCell:
             names = [f"`{name}`" for name in wrapped]
             return f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing."
         return (
-            f"This cell calls no function that it defines, so nothing was compiled. Call "
+            "This cell calls no function that it defines, so jaxscope compiled nothing. Call "
             f"{defined[0]} here, run %jaxjit {defined[0]}(...), or compile the whole cell with "
             "--block."
         )

@@ -311,7 +311,14 @@ def test_only_chooses_the_calls(notebook: Notebook) -> None:
 
 def test_a_cell_that_only_defines_says_what_to_do(notebook: Notebook) -> None:
     ran = notebook.must("%%jaxjit -n 1\ndef f(v):\n    return v * 2")
-    assert "so nothing was compiled. Call f here, run %jaxjit f(...)" in words(ran)
+    assert "so jaxscope compiled nothing. Call f here, run %jaxjit f(...)" in words(ran)
+
+
+def test_a_function_that_is_handed_over_is_not_denied_what_jax_compiled(notebook: Notebook) -> None:
+    ran = notebook.must("%%jaxjit\ndef f(c, v):\n    return c + v, c * v\njax.lax.scan(f, x[0], x)")
+    assert "so jaxscope compiled nothing. Call f here" in words(ran)
+    assert "nothing was compiled" not in words(ran)
+    assert "`scan`" in words(ran)
 
 
 def test_an_int_that_differs_in_each_call_ends_in_plain_python_with_the_option(
