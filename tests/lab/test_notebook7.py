@@ -32,6 +32,8 @@ def test_notebook_7_shows_the_same(
     notebook7: Server, visit: Callable[..., Page], picture: Callable[..., None]
 ) -> None:
     page = opened(notebook7, visit, "live.ipynb", SETUP, SHORT, LONG)
+    logged: list[str] = []
+    page.on("console", lambda message: logged.append(message.text))
     run_all(page, 4)
     report = viewer(page, 2)
     line(report, "source", 3).click()
@@ -41,5 +43,6 @@ def test_notebook_7_shows_the_same(
     expect(badge(page, 2)).to_contain_text("1 compile ·")
     panel = compiles(page)
     expect(panel.locator(".jxs-compile").filter(has_text="In [3]")).to_be_visible()
+    assert [text for text in logged if "omm" in text or "jaxscope" in text] == []
     report.scroll_into_view_if_needed()
     picture(page, "notebook-7")
