@@ -264,8 +264,8 @@ class Cluster:
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:
             raise ClusterError(
-                f"{_engines(busy)} did not answer within {_ANSWER_S:.0f} s: wait for the running cell, or "
-                "%jaxcluster restart."
+                f"{_engines(busy)} did not answer within {_ANSWER_S:.0f} s: wait for the running "
+                "cell, or %jaxcluster restart."
             )
         return found
 
