@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from jaxscope.analysis.variants import verdicts
-from jaxscope.analysis.variants.advice import Advice, advised
 from jaxscope.analysis.variants.edits import unified
+from jaxscope.analysis.variants.fixes import Fix, advised
 from jaxscope.analysis.variants.recompilations import Recompilation
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
@@ -89,7 +89,7 @@ class _Trials:
     _known: dict[Change, VariantTrial] = dataclasses.field(default_factory=dict)
     """Trials by change: two findings may advise the same one."""
 
-    def of(self, advice: Advice) -> VariantTrial:
+    def of(self, advice: Fix) -> VariantTrial:
         """One trial; it never raises but for an interrupt."""
         number, kind = advice.number, str(advice.kind)
         if isinstance(advice.change, str):

@@ -121,7 +121,7 @@ def finding_steps(report: Report, session: Session) -> list[NextStepJson]:
 def recompilation_steps(cell: int, session: Session) -> list[NextStepJson]:
     """The trial of each recompilation of `In [cell]` whose fix can be applied, as a button beside
     its compilations; before them, that of all, as a button below the cell."""
-    from jaxscope.analysis.variants.advice import advised
+    from jaxscope.analysis.variants.fixes import advised
     from jaxscope.capture.run.logged_cell import NoCellError
 
     report = session.numbered(cell)

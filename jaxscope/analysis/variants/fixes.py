@@ -15,7 +15,7 @@ from jaxscope.model.variants import Change
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class Fix:
     """The fix of a finding, or of a recompilation: these follow the findings."""
 
     number: int
@@ -26,14 +26,14 @@ class Advice:
     recompilation: Recompilation | None = None
 
 
-def advised(record: Record) -> list[Advice]:
+def advised(record: Record) -> list[Fix]:
     """The fixes of the findings, then those of the recompilations, numbered from 1."""
     found = [
-        Advice(number, one.kind, one.line, change_of(one, record))
+        Fix(number, one.kind, one.line, change_of(one, record))
         for number, one in enumerate(record.findings, 1)
     ]
     for one in recompilations(record):
         change = change_of_recompilation(one, record)
         line = one.site.span.line if one.site is not None else None
-        found.append(Advice(len(found) + 1, one.kind, line, change, one))
+        found.append(Fix(len(found) + 1, one.kind, line, change, one))
     return found
