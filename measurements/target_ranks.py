@@ -62,7 +62,7 @@ def target_of(kind: str) -> str:
 def bound_s(program: Program) -> float | None:
     """Seconds in which the data sheet's rates allow the program; None where a part is unknown."""
     target, cost = program.target, program.cost
-    if target is None or not isinstance(cost, Cost) or cost.flops is None:
+    if target is None or not isinstance(cost, Cost):
         return None
     if not (target.peak_flops and target.peak_bytes and cost.bytes_accessed):
         return None
