@@ -89,15 +89,13 @@ def with_mark(equation: Any, mark: FrameMark, params: dict[str, Any]) -> Any:
 def as_function(closed: Any) -> Callable[..., list[Any]]:
     """A closed jaxpr as a function of its leaves.
 
-    `core.jaxpr_as_fun`, seen on jax 0.8.1, 0.10.2 and 0.12.0.1, without the import of `jax.extend`:
-    see `platforms`.
+    `core.jaxpr_as_fun`, seen on jax 0.8.1, 0.10.2 and 0.12.0.1: on jax 0.12 the import of
+    `jax.extend`, which has it too, adds two settings to the key of every trace, and JAX traces the
+    user's functions again. Raises AttributeError when it is gone.
     """
     from jax._src import core
 
-    made = getattr(core, "jaxpr_as_fun", None)
-    if made is None:
-        from jax.extend.core import jaxpr_as_fun as made
-    return made(closed)
+    return core.jaxpr_as_fun(closed)
 
 
 def replay(equation: Any, inputs: list[Any], params: dict[str, Any], dropped: Any) -> list[Any]:

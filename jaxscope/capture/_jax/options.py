@@ -22,8 +22,13 @@ def transform_of(fun: Any) -> tuple[str, Any] | None:
     inner = getattr(fun, "__wrapped__", None)
     own = getattr(inside_boundary(fun), "__code__", None)
     name, _, local = str(getattr(own, "co_qualname", "")).partition(".<locals>.")
-    if inner is None or not (
-        is_boundary(fun) or (local and callable(getattr(sys.modules.get("jax"), name, None)))
+    whole = name and not local  # `lax.scan` is a function, and no transform of one
+    if (
+        inner is None
+        or whole
+        or not (
+            is_boundary(fun) or (local and callable(getattr(sys.modules.get("jax"), name, None)))
+        )
     ):
         return None
     # The transform's function wraps the user's.

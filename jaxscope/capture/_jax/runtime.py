@@ -51,18 +51,14 @@ def backends_started() -> bool:
 def platforms() -> list[str]:
     """The platforms that JAX has, which starts them.
 
-    `xla_bridge.backends`, which `jax.extend.backend` has too: but on jax 0.12 the import of
-    `jax.extend` adds two settings to the key of every trace, and JAX traces the user's functions
-    again.
+    `xla_bridge.backends`, seen on jax 0.8.1, 0.10.2 and 0.12.0.1; see `as_function` for why not
+    from `jax.extend`. Only the default one when it is gone.
     """
+    import jax
     from jax._src import xla_bridge
 
     ask = getattr(xla_bridge, "backends", None)
-    if ask is None:
-        from jax.extend import backend
-
-        ask = backend.backends
-    return list(ask())
+    return [jax.default_backend()] if ask is None else list(ask())
 
 
 def profiler_session(options: Any) -> Any | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -108,7 +109,9 @@ def _live() -> dict[str, list[Any]]:
     """Devices of this process by platform, the default platform first."""
     import jax
 
-    names = [jax.default_backend(), *_jax.platforms()]
+    names = [jax.default_backend()]
+    with contextlib.suppress(Exception):
+        names += _jax.platforms()
     found: dict[str, list[Any]] = {}
     for name in names:
         local = jax.local_devices(backend=name)

@@ -102,7 +102,8 @@ def texts_noted(file: str) -> Generator[list[TextAsked]]:
     def patched(original: Any) -> Any:
         def text(self: Any, *args: Any) -> Any:
             if len(found) < MOST_NOTES and (caller := _asking_frame()) is not None:
-                found.append(TextAsked(_line_of(file), _is_shown(caller)))
+                own = file if is_user_file(file) else caller.f_code.co_filename
+                found.append(TextAsked(_line_of(own), _is_shown(caller)))
             return original(self, *args)
 
         return text

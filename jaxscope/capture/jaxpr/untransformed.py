@@ -34,7 +34,12 @@ class Untransformed:
     @property
     def function(self) -> Callable[..., list[Any]]:
         """The program as a function of its leaves, which JAX can trace and transform."""
-        return _jax.as_function(self.jaxpr)
+        try:
+            return _jax.as_function(self.jaxpr)
+        except Exception:
+            from jax.extend.core import jaxpr_as_fun
+
+            return jaxpr_as_fun(self.jaxpr)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)  # JAX holds a function weakly

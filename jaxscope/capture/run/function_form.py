@@ -16,9 +16,12 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import jax
+
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
+from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.inputs import nnx
@@ -39,6 +42,8 @@ _NOT_CALLED_ALONE = 0x0020 | 0x0080 | 0x0100 | 0x0200
 
 _LIBRARIES = ("jax", "jaxlib", "flax", "equinox")
 """Packages whose wrappers are transforms."""
+_CONTROL_FLOW = ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
+"""Functions of `jax.lax` that compile the functions they are given."""
 
 
 class FunctionCell:
@@ -237,13 +242,39 @@ class _Callees:
         wraps = not isinstance(function, FunctionType) or "__wrapped__" in vars(function)
         if wraps and _package(function) in _LIBRARIES:  # made of another function
             inner = _innermost(function)
-            if inner is None or id(inner.__code__) not in self._codes:
+            if inner is None:
                 return function
+            if id(inner.__code__) not in self._codes:
+                return self._control_flow(function, inner)
             if hasattr(function, "lower") and self.cell.settings.composition.is_plain:
                 self.cell.jitted.add(inner.__name__, function)
                 return function
             return self._callee(function, inner) or function
         return self._bound(vars(kind).get("__call__"), function, function)
+
+    def _control_flow(self, function: Any, inner: FunctionType) -> Any:
+        """A control-flow function of JAX as a callee where it is given functions of the cell.
+
+        JAX keeps what it traced of them, so one that prints is left alone: it would print once.
+        """
+        plain = self.cell.settings.composition.is_plain and self._chosen is None
+        if not plain or function not in [getattr(jax.lax, name, None) for name in _CONTROL_FLOW]:
+            return function
+        callee = self._callee(function, inner)
+        if callee is None:
+            return function
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            passed = [*args, *kwargs.values()]
+            given = [one for each in passed for one in (each if type(each) is list else [each])]
+            functions = [one for one in given if type(one) is FunctionType]
+            own = any(id(one.__code__) in self._codes for one in functions)
+            named = {str(number): one for number, one in enumerate(functions)}
+            if not own or "print" in Reads().from_values(named).words:
+                return function(*args, **kwargs)
+            return callee(*args, **kwargs)
+
+        return called
 
     def _bound(self, method: Any, original: Any, owner: Any) -> Any:
         """A method of the cell as a callee that gets its object as the first argument."""

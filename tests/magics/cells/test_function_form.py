@@ -13,7 +13,7 @@ import pytest
 import jaxscope
 from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.run import callee, function_form
-from jaxscope.model import CauseKind, Form
+from jaxscope.model import CauseKind, Form, SourceKind
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
 SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(3.0)\ntraces = []"
@@ -314,11 +314,47 @@ def test_a_cell_that_only_defines_says_what_to_do(notebook: Notebook) -> None:
     assert "so jaxscope compiled nothing. Call f here, run %jaxjit f(...)" in words(ran)
 
 
+@pytest.mark.parametrize(
+    ("call", "name", "value"),
+    [
+        ("lax.scan(pair, 0.0, x)[0]", "scan", 6.0),
+        ("lax.fori_loop(0, 3, twice, x)", "fori_loop", [0, 8, 16, 24]),
+        ("lax.while_loop(lambda v: v[0] < 3, inc, x)", "while_loop", [3, 4, 5, 6]),
+        ("lax.map(inc, x)", "map", [1, 2, 3, 4]),
+        ("lax.cond(x[1] > 0, inc, jnp.sin, x)", "cond", [1, 2, 3, 4]),
+        ("lax.switch(0, [inc, jnp.sin], x)", "switch", [1, 2, 3, 4]),
+        ("lax.associative_scan(plus, x)", "associative_scan", [0, 1, 3, 6]),
+    ],
+)
+def test_the_program_of_a_loop_of_jax_is_shown(
+    notebook: Notebook, call: str, name: str, value: Any
+) -> None:
+    notebook.must("from jax import lax\nx = jnp.arange(4.0)")
+    defined = (
+        "def pair(c, v):\n    return c + v, c * v\n"
+        "def inc(v):\n    return v + 1\n"
+        "def plus(a, b):\n    return a + b\n"
+        "def twice(i, v):\n    return v * 2\n"
+    )
+    notebook.must(f"%%jaxjit -n 1 -o shown\n{defined}y = {call}")
+    shown = notebook.names["shown"]
+    assert shown.programs[0].name == name
+    assert notebook.names["y"].tolist() == value
+    assert shown.sources[0].kind is SourceKind.CELL
+    assert any(shown.stage_lines("optimized_hlo", line).lines for line in (3, 5, 7, 9))
+
+
+def test_a_loop_of_jax_that_prints_prints_as_often_as_before(notebook: Notebook) -> None:
+    cell = (
+        "def said(i):\n    print('traced')\n    return i\n"
+        "def body(i, v):\n    return v + said(i)\nz = jax.lax.fori_loop(0, 3, body, x)"
+    )
+    assert notebook.must(f"%%jaxjit\n{cell}").printed.count("traced") == 1
+
+
 def test_a_function_that_is_handed_over_is_not_denied_what_jax_compiled(notebook: Notebook) -> None:
-    ran = notebook.must("%%jaxjit\ndef f(c, v):\n    return c + v, c * v\njax.lax.scan(f, x[0], x)")
-    assert "so jaxscope compiled nothing. Call f here" in words(ran)
+    ran = notebook.must("%%jaxjit\ndef f(v):\n    return v * 2\nz = jnp.vectorize(f)(x)")
     assert "nothing was compiled" not in words(ran)
-    assert "`scan`" in words(ran)
 
 
 def test_an_int_that_differs_in_each_call_ends_in_plain_python_with_the_option(
