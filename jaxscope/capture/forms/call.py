@@ -30,14 +30,31 @@ def is_jitted(function: Any) -> bool:
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:
-    """The transforms of JAX that a function is made by, outermost first: `("grad", "vmap")`.
+    """The transforms of JAX and Equinox that a function is made by, outermost first:
+    `("grad", "vmap")`.
 
-    Empty on a JAX that does not tell.
+    Those of JAX are missing on a JAX that does not tell.
     """
+    found: list[str] = []
+    while type(function).__module__.startswith("equinox.") and len(found) < _MOST_TRANSFORMS:
+        name = _EQUINOX.get(type(function).__name__)
+        if name is None:
+            break
+        found.append(name)
+        function = getattr(function, "__wrapped__", None)
     try:
-        return _jax.transforms_of(function)
+        return (*found, *_jax.transforms_of(function))
     except Exception:
-        return ()
+        return tuple(found)
+
+
+_EQUINOX = {
+    "_GradWrapper": "filter_grad",
+    "_ValueAndGradWrapper": "filter_value_and_grad",
+    "_VmapWrapper": "filter_vmap",
+}
+"""Equinox's transforms by their classes; its `filter_jit` is no transform of the program."""
+_MOST_TRANSFORMS = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,11 +258,9 @@ class _Callees:
         JAX keeps what it traced of them, so one that prints is left alone: it would print once.
         """
         plain = self.cell.settings.composition.is_plain and self._chosen is None
-        if not plain or function not in [getattr(jax.lax, name, None) for name in _CONTROL_FLOW]:
+        if not plain or not any(function is getattr(jax.lax, one, None) for one in _CONTROL_FLOW):
             return function
-        callee = self._callee(function, inner)
-        if callee is None:
-            return function
+        compiled = self._callee(function, inner) or function
 
         def called(*args: Any, **kwargs: Any) -> Any:
             passed = [*args, *kwargs.values()]
@@ -272,7 +270,7 @@ class _Callees:
             named = {str(number): one for number, one in enumerate(functions)}
             if not own or "print" in Reads().from_values(named).words:
                 return function(*args, **kwargs)
-            return callee(*args, **kwargs)
+            return compiled(*args, **kwargs)
 
         return called
 

@@ -568,3 +568,10 @@ def test_many_calls_under_a_transform_name_the_option_that_traces_once(notebook:
     assert "Run with `--decorate`" in words(ran)
     assert told not in words(notebook.must(f"%%jaxgrad --decorate -w v -n 1\n{body}"))
     assert told not in words(notebook.must(f"%%jaxgrad -w v -n 1\n{body.replace('20', '3')}"))
+
+
+def test_a_transform_of_equinox_is_in_the_name(notebook: Notebook) -> None:
+    pytest.importorskip("equinox")
+    notebook.must("import equinox as eqx\ndef loss(w, v):\n    return (w * v).sum()")
+    ran = notebook.must("%jaxjit -q -n 1 eqx.filter_grad(loss)(x, x)")
+    assert ran.text.startswith("jit(filter_grad(loss)) · ")
