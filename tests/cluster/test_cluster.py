@@ -46,8 +46,8 @@ def ready(notebook: Notebook, client: object) -> str:
     return text
 
 
-def interrupted(notebook: Notebook, code: str, when: Any, action: str = "run") -> Ran:
-    """A cell on both engines that the user interrupts as soon as `when` says so.
+def interrupted(notebook: Notebook, cell: str, when: Any) -> Ran:
+    """A cell that the user interrupts as soon as `when` says so.
 
     A shell that starts the tests in the background has SIGINT ignored.
     """
@@ -63,7 +63,7 @@ def interrupted(notebook: Notebook, code: str, when: Any, action: str = "run") -
     threading.Thread(target=wait, daemon=True).start()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return notebook.run(f"%%jaxcluster {action}\n{code}")
+        return notebook.run(cell)
     finally:
         ended.set()
         signal.signal(signal.SIGINT, before)
@@ -285,22 +285,23 @@ def test_an_interrupt_of_python_or_of_a_compilation_leaves_the_engines_usable(
     began = time.monotonic()
     interrupted(
         notebook,
-        "import time\nfor _ in range(3000): time.sleep(0.01)",
+        "%%jaxcluster run\nimport time\nfor _ in range(3000): time.sleep(0.01)",
         lambda: time.monotonic() > began + 0.5,
     )
     assert time.monotonic() < began + 10
     long = "def f(x):\n    for i in range(400): x = jax.numpy.sin(x) @ x\n    return x"
+    compiled = "jax.jit(f).lower(np.ones((8, 8), 'f')).compile()\nimport time; time.sleep(1)"
     began = time.monotonic()
     interrupted(
         notebook,
-        f"{long}\njax.jit(f).lower(np.ones((8, 8), 'f')).compile()\nimport time; time.sleep(1)",
+        f"%%jaxcluster run\n{long}\n{compiled}",
         lambda: time.monotonic() > began + 0.5,
     )
     assert "72.0" in px(notebook, "print(float(jax.jit(lambda x: x.sum() + 8)(x)))")
 
 
 def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
-    notebook: Notebook, client, ready: str
+    notebook: Notebook, client, ready: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     px(notebook, "w = jax.jit(lambda x: x.sum() + 21)\nv = float(w(x))")
     pids = [dict(state.own)["process id"] for state in notebook.names["setup"].setups]
@@ -312,7 +313,8 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
         busy.extend(attach(client).status().busy)
         return True
 
-    said = interrupted(notebook, "if p == 0: v = float(w(x))", seen, "profile").printed
+    hangs = "%%jaxcluster profile\nif p == 0: v = float(w(x))"
+    said = interrupted(notebook, hangs, seen).printed
     assert re.search(r"process 0: waiting in JAX at In \[\d+\]:2 `if p == 0: v", said)
     assert "process 1: idle" in said
     assert busy == [0]
@@ -325,7 +327,15 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
         assert time.monotonic() < end, text
         time.sleep(0.1)
     notebook.must("%jaxcluster restart")
-    notebook.must("%jaxcluster init --devices-per-process 2")
+    joining = threading.Event()
+    reach = cluster.Cluster._refuse_unreachable  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        cluster.Cluster, "_refuse_unreachable", lambda one: (reach(one), joining.set())
+    )
+    started = "%jaxcluster init --devices-per-process 2"
+    assert isinstance(interrupted(notebook, started, joining.is_set).error, KeyboardInterrupt)
+    notebook.must("%jaxcluster restart")
+    notebook.must(started)
     assert "64.0" in px(
         notebook, f"{SETUP.format(life_s=LIFE_S)}\nprint(float(jax.jit(lambda x: x.sum())(x)))"
     )
