@@ -86,7 +86,12 @@ class HtmlWriter:
         title, *others = document.first
         shown = [c for c in document.chapters if view in c.views and self.room.rows]
         return join(
-            tag("p", tag("b", title), *(f"{SEPARATOR}{part}" for part in others), class_="first"),
+            tag(
+                "p",
+                tag("b", title),
+                *(prose(f"{SEPARATOR}{part}") for part in others),
+                class_="first",
+            ),
             *(tag("p", prose(note), class_="muted") for note in document.notes),
             *(self.chapter(chapter) for chapter in shown),
         )
