@@ -12,6 +12,7 @@ import contextvars
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, TypeVar
@@ -22,6 +23,8 @@ _POLL_S = 0.02
 _NOTIFY_EVERY_S = 5.0
 _COLLECTING = frozenset({"__del__", "_xla_gc_callback", "gc_callback"})
 """Finalizers, and the functions that JAX and hypothesis register with the garbage collector."""
+_WEAKREFS = frozenset({weakref.__file__, weakref.WeakSet.add.__code__.co_filename})
+"""Files of the callbacks of weak references."""
 
 
 class TimedOut(Exception):
@@ -82,9 +85,10 @@ class Alarm:
             self.off()
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        # Python only prints the exceptions of the garbage collector: there it would be lost.
+        # Python only prints the exceptions of such callbacks: there it would be lost.
         while frame is not None:
-            if frame.f_code.co_name in _COLLECTING:
+            code = frame.f_code
+            if code.co_name in _COLLECTING or code.co_filename in _WEAKREFS:
                 self.set(_POLL_S, self._text)
                 return
             frame = frame.f_back

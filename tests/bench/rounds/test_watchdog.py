@@ -6,6 +6,7 @@ import itertools
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -43,6 +44,23 @@ def test_an_alarm_inside_a_finalizer_rings_after_it_where_it_is_not_lost():
     with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
         work(alarm)
     assert reached == ["finalized"]
+
+
+def test_the_callback_of_a_weak_reference_ends_before_the_block_is_stopped():
+    class Held:
+        pass
+
+    def work(alarm):
+        with alarm.within(0.05, "the work"):
+            del held[0]
+            time.sleep(30)
+
+    ended = []
+    held = [Held()]
+    weakref.finalize(held[0], lambda: (time.sleep(0.2), ended.append("called")))
+    with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
+        work(alarm)
+    assert ended == ["called"]
 
 
 def test_a_block_in_time_is_left_alone():
