@@ -26,6 +26,7 @@ from jaxscope.bench.variants.isolation import (
     copied_arguments,
     function_behind,
     names_in,
+    reached,
     refuse_program_effects,
 )
 from jaxscope.bench.variants.plain_cell import built_cell
@@ -164,14 +165,15 @@ class Builder:
         if self._of_line(change):
             return nullcontext()
         if self.origin.text is None and self.origin.held is None:
-            return redefined(namespace, self.sources, change)
+            return redefined(namespace, self.sources, change, reached(namespace, self.names()))
         of_cell = self.origin.text is not None
         elsewhere = bool(change.text) and not (of_cell and change.source == 0)
         if not elsewhere and not self.afresh:
             return nullcontext()
         others = self.sources[1:] if of_cell else self.sources
         moved = replace(change, source=change.source - 1) if of_cell else change
-        return redefined(namespace, others, moved if elsewhere else Change(""))
+        names = reached(namespace, self.names())
+        return redefined(namespace, others, moved if elsewhere else Change(""), names)
 
     def _of_line(self, change: Change) -> bool:
         """Whether the change is in the expression of a line magic."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Generator, Iterator, MutableMapping, Sequence
+from collections.abc import Collection, Generator, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, cast
@@ -20,13 +20,17 @@ _DECORATORS = frozenset("jax jaxlib functools flax equinox jaxtyping numpy chex 
 
 @contextmanager
 def redefined(
-    namespace: MutableMapping[str, Any], sources: Sequence[Source], change: Change
+    namespace: MutableMapping[str, Any],
+    sources: Sequence[Source],
+    change: Change,
+    names: Collection[str],
 ) -> Generator[None]:
     """The user's functions of these sources, defined again; one of them changed.
 
     All of them, because a jitted function holds the trace of the functions that it calls. Names of
-    a notebook stay as they are made; a module's are restored. Raises TrialRefused where the change
-    is not in a function that can be defined again, and for one that was edited since.
+    a notebook stay as they are made; a module's are restored. What a later cell defined again is
+    left alone. Raises TrialRefused where the change is not in a function that can be defined again,
+    and for one of `names`, which the program reaches, that was edited since.
     """
     with _modules(sources) as spaces:
         for number, source in enumerate(sources):
@@ -46,8 +50,13 @@ def redefined(
                     _execute(node, source, space)
             for node in after.body:
                 if isinstance(node, ast.FunctionDef):
-                    _define(node, source, space, namespace, changed=node.name in edited)
-                elif _jits(node, space) or (changed and _added(node, before)):
+                    changes = node.name in edited
+                    file = _file_of(space.get(node.name), source)
+                    stale = file != source.file
+                    known = node.name not in names or file in [one.file for one in sources]
+                    if changes or not (stale and known):
+                        _define(node, source, space, namespace, changed=changes)
+                elif _jits(node, space, source) or (changed and _added(node, before)):
                     _execute(node, source, space)
         yield
 
@@ -92,6 +101,12 @@ def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str,
     return tuple(edited)
 
 
+def _file_of(known: Any, source: Source) -> str:
+    """The file of a function as it is now; that of the source for anything else."""
+    inner = getattr(known, "__wrapped__", known)
+    return inner.__code__.co_filename if isinstance(inner, FunctionType) else source.file
+
+
 def _define(
     node: ast.FunctionDef,
     source: Source,
@@ -132,11 +147,13 @@ def _added(node: ast.stmt, before: ast.Module) -> bool:
             return False
 
 
-def _jits(node: ast.stmt, space: MutableMapping[str, Any]) -> bool:
+def _jits(node: ast.stmt, space: MutableMapping[str, Any], source: Source) -> bool:
     """Whether the statement is `step = jax.jit(loss)`, which still holds."""
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called, args=[_, *_])):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=called, args=[made, *_])):
             known = space.get(name)
+            if isinstance(made, ast.Lambda) and _file_of(known, source) != source.file:
+                return False
             jitted = callable(known) and hasattr(known, "lower")
             return jitted and not any(_unknown(called, space))
         case _:

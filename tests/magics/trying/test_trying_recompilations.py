@@ -163,6 +163,16 @@ def test_a_log_and_a_profile_try_the_same(notebook: Notebook) -> None:
     assert counts(only(Trials(tuple([one for one in found if one.before])))) == (4, 1)
 
 
+def test_what_a_later_cell_defined_again_is_no_obstacle(notebook: Notebook) -> None:
+    notebook.must("def g(x):\n    return x + 1\nh = jax.jit(lambda x: x)\nkept = jnp.arange(5.0)")
+    notebook.must("def g(x):\n    return x + 2\nh = jax.jit(lambda x: x + 2)")
+    notebook.must("%%jaxprof -o profile\nfor k in range(4):\n    y = jax.jit(lambda x: x * k)(x)")
+    cells = [one.text for one in notebook.names["profile"].sources]
+    assert any("kept" in text for text in cells)  # as its array is alive
+    assert counts(only(tried(notebook))) == (4, 1)
+    assert notebook.must("h(g(x))[0]").value == 4
+
+
 def test_the_last_of_report_and_log_is_tried(notebook: Notebook) -> None:
     notebook.must("%%jaxwatch\nfor k in range(4):\n    y = jax.jit(lambda x: x * k)(x)")
     notebook.must("m = 3 * jnp.eye(64)")
