@@ -338,7 +338,7 @@ def test_the_program_of_a_loop_of_jax_is_shown(
     )
     notebook.must(f"%%jaxjit -n 1 -o shown\n{defined}y = {call}")
     shown = notebook.names["shown"]
-    assert shown.programs[0].name == name
+    assert shown.programs[0].name.removeprefix("_") == name  # jax 0.8 has `_cond`
     assert notebook.names["y"].tolist() == value
     assert shown.sources[0].kind is SourceKind.CELL
     assert any(shown.stage_lines("optimized_hlo", line).lines for line in (3, 5, 7, 9))
