@@ -93,6 +93,8 @@ class Callee:
     def __init__(self, cell: CellCalls, function: Any, inner: FunctionType) -> None:
         self._cell = cell
         self.function = function
+        self.plain = function
+        """What a call runs that is not compiled."""
         self._name = inner.__name__
         if self._name == "<lambda>":
             self._name = f"lambda of line {inner.__code__.co_firstlineno}"
@@ -147,7 +149,7 @@ class Callee:
         if why:
             key = (self._name, why)
             self._cell.plain[key] = self._cell.plain.get(key, 0) + 1
-        return self.function(*args, **kwargs)
+        return self.plain(*args, **kwargs)
 
     def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], given: Signature | None) -> Any:
         cell = self._cell

@@ -21,7 +21,6 @@ import jax
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
-from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.inputs import nnx
@@ -255,22 +254,24 @@ class _Callees:
     def _control_flow(self, function: Any, inner: FunctionType) -> Any:
         """A control-flow function of JAX as a callee where it is given functions of the cell.
 
-        JAX keeps what it traced of them, so one that prints is left alone: it would print once.
+        JAX keeps what it traced of them: a call that is not compiled gets copies, so that their
+        effects happen.
         """
         plain = self.cell.settings.composition.is_plain and self._chosen is None
         if not plain or not any(function is getattr(jax.lax, one, None) for one in _CONTROL_FLOW):
             return function
-        compiled = self._callee(function, inner) or function
+        compiled = self._callee(function, inner)
+        if compiled is None:
+            return function
+        compiled.plain = lambda *args, **kwargs: function(
+            *map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()}
+        )
 
         def called(*args: Any, **kwargs: Any) -> Any:
             passed = [*args, *kwargs.values()]
             given = [one for each in passed for one in (each if type(each) is list else [each])]
-            functions = [one for one in given if type(one) is FunctionType]
-            own = any(id(one.__code__) in self._codes for one in functions)
-            named = {str(number): one for number, one in enumerate(functions)}
-            if not own or "print" in Reads().from_values(named).words:
-                return function(*args, **kwargs)
-            return compiled(*args, **kwargs)
+            own = [type(one) is FunctionType and id(one.__code__) in self._codes for one in given]
+            return (compiled if any(own) else function)(*args, **kwargs)
 
         return called
 
@@ -293,6 +294,19 @@ class _Callees:
         if key not in self._known:
             self._known[key] = Callee(self.cell.calls, function, inner)
         return self._known[key]
+
+
+def _copied(value: Any) -> Any:
+    """A new function object of the same code, for a function or a list of them."""
+    if type(value) is list:
+        return [_copied(one) for one in value]
+    if type(value) is not FunctionType:
+        return value
+    made = FunctionType(
+        value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__
+    )
+    made.__kwdefaults__ = value.__kwdefaults__
+    return made
 
 
 def _package(value: Any) -> str:

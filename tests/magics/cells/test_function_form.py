@@ -352,6 +352,15 @@ def test_a_loop_of_jax_that_prints_prints_as_often_as_before(notebook: Notebook)
     assert notebook.must(f"%%jaxjit\n{cell}").printed.count("traced") == 1
 
 
+def test_a_loop_of_jax_that_is_not_compiled_has_its_effects(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit\ncount = [0]\ndef body(i, v):\n    count[0] += 1\n    return v + i\n"
+        "z = jax.lax.fori_loop(0, 5, body, 0)"
+    )
+    assert notebook.names["count"] != [0]
+    assert int(notebook.names["z"]) == 10
+
+
 def test_a_function_that_is_handed_over_is_not_denied_what_jax_compiled(notebook: Notebook) -> None:
     ran = notebook.must("%%jaxjit\ndef f(v):\n    return v * 2\nz = jnp.vectorize(f)(x)")
     assert "nothing was compiled" not in words(ran)
