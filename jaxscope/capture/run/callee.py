@@ -94,7 +94,7 @@ class Callee:
         self._cell = cell
         self.function = function
         self.plain = function
-        """What a call runs that is not compiled."""
+        """Called where a call is not compiled."""
         self._name = inner.__name__
         if self._name == "<lambda>":
             self._name = f"lambda of line {inner.__code__.co_firstlineno}"
