@@ -7,8 +7,9 @@
         loop(x)
         gram(x)
 
-The calls are timed, the loop gives the sizes, and all other code is set-up. A cell whose meaning is
-not certain is not read; `template` then writes its functions as sections.
+The calls are timed, the loop gives the sizes, and all other code is set-up. Expressions of one
+input under each other are implementations too. A cell whose meaning is not certain is not read;
+`template` then writes its functions as sections.
 """
 
 from __future__ import annotations
@@ -182,8 +183,58 @@ def function_cell(
     return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
 
 
+def expression_cell(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -> CallCell | None:
+    """The sections of a cell that ends on two expressions or more with an input in common.
+
+    None for any other cell. `text` begins with an empty line in place of the `%%` line.
+    """
+    syntax = CellSyntax(tree)
+    setup = list(itertools.takewhile(lambda one: not isinstance(one, ast.Expr), tree.body))
+    timed = [one for one in tree.body[len(setup) :] if isinstance(one, ast.Expr)]
+    if len(timed) < _FEWEST or len(setup) + len(timed) < len(tree.body) or SHARED in syntax.reads:
+        return None
+    if not all(isinstance(one, _SETUP) for one in setup):
+        return None
+    modules = {*dict(_imports(tree)), *_USUAL}
+    modules |= {name for name, value in namespace.items() if isinstance(value, types.ModuleType)}
+    called = {
+        one.func.id
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+    }
+    read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in timed]
+    if not set.intersection(*read) - modules - called:
+        return None
+    frameworks = _Frameworks(tree, namespace)
+    found: dict[str, CellSection] = {}
+    notes: list[str] = []
+    for one, names in zip(timed, read, strict=True):
+        code = ast.get_source_segment(text, one.value) or ast.unparse(one.value)
+        label = " ".join(code.split())
+        if label in found:
+            continue
+        lines = "\n" * (one.lineno - 1) + code
+        found[label] = CellSection(frameworks.of(one), "", one.lineno, lines)
+        jitted = any(hasattr(namespace.get(name), "lower") for name in names & called)
+        if found[label].name == "jax-eager" and not jitted:
+            notes.append(f"`{label}` is not under `jax.jit`: it runs as written.")
+    if len(found) < _FEWEST:
+        return None
+    kept = CellSection(SETUP, "", 1, _kept(text, setup))
+    return CallCell(kept, tuple(found.items()), notes=tuple(notes))
+
+
 def template(tree: ast.Module, text: str) -> str:
-    """Four lines: two functions of the cell as sections; empty for a cell without two."""
+    """Four lines: two functions of the cell, or two lines `name: expression`, as sections.
+
+    Empty for a cell without two.
+    """
+    labeled = [one for one in tree.body if isinstance(one, ast.AnnAssign) and one.value is None]
+    if len(labeled) >= _FEWEST:
+        return "\n".join(
+            f"    # {ast.unparse(one.target)}\n    {ast.unparse(one.annotation)}"
+            for one in labeled[:_FEWEST]
+        )
     functions = _implementations(tree)
     frameworks = _Frameworks(tree, {})
     found: dict[str, str] = {}
@@ -279,16 +330,16 @@ def _kept(text: str, nodes: Sequence[ast.stmt]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frameworks:
-    """The framework of each function of a cell, from the names that it reads."""
+    """The framework of each function or expression of a cell, from the names that it reads."""
 
     tree: ast.Module
     namespace: Mapping[str, Any]
 
-    def of(self, node: ast.FunctionDef) -> str:
+    def of(self, node: ast.FunctionDef | ast.Expr) -> str:
         """The implementation that runs it as written; `jax` for a function under `jax.jit`."""
-        if any("jit" in _names(one) for one in node.decorator_list):
+        if any("jit" in _names(one) for one in getattr(node, "decorator_list", [])):
             return "jax"
-        found = set(self._found(node, {node.name}))
+        found = set(self._found(node, {getattr(node, "name", "")}))
         return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
 
     def runs_eagerly(self, name: str) -> bool:

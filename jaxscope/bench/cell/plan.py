@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from jaxscope import words
 from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.c_code import COptions, c_function
-from jaxscope.bench.cell.calls import function_cell, template
+from jaxscope.bench.cell.calls import expression_cell, function_cell, template
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import BenchRequest
 from jaxscope.bench.cell.namespace import CellNamespace
@@ -159,7 +159,7 @@ def _timed_code(section: CellSection, inputs: Collection[str], file: str) -> Tim
         lines = template(parse(section, file), section.text) if section.line == 1 else ""
         if not lines:
             raise
-        text = f"{error}\nOr write its calls as sections, and sizes as `--sizes n=16,64`:\n{lines}"
+        text = f"{error}\nOr write it as sections, and sizes as `--sizes n=16,64`:\n{lines}"
         raise CellError(text, error.line) from None
 
 
@@ -179,7 +179,8 @@ def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed], _Sizes, 
     found = sections(source.code, source.known)
     if not source.request.vs and [(one.name, one.line) for one in found] == [(SHARED, 1)]:
         tree = parse(found[0], source.file)
-        cell = function_cell(tree, found[0].text, source.namespace, sizes)
+        text, space = found[0].text, source.namespace
+        cell = function_cell(tree, text, space, sizes) or expression_cell(tree, text, space)
         if cell is not None:
             timed = [_Timed(label, one.name, one) for label, one in cell.timed]
             return [cell.setup], timed, cell.sizes or sizes, cell.notes

@@ -178,6 +178,7 @@ def _returning(timed: Sequence[ast.stmt], section: CellSection) -> tuple[ast.stm
     value = last.value if isinstance(last, ast.Expr) else _assigned(last)
     if value is None:
         kind = type(last).__name__.lower()
+        kind = {"annassign": "an annotation"}.get(kind, kind)
         raise CellError(
             f"{_name(section)} ends on line {last.lineno} with a statement ({kind}) that has no "
             "value. End it with the expression whose value is compared.",

@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -69,7 +69,9 @@ class FunctionCall:
 
     @property
     def name(self) -> str:
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        """Its `__name__`, or the class of an object such as a model, also under `jax.vmap`."""
+        inner = type(inspect.unwrap(self.function)).__name__
+        return getattr(self.function, "__name__", inner).replace("<unnamed function>", inner)
 
     @property
     def is_jitted(self) -> bool:
@@ -101,7 +103,7 @@ class FunctionCall:
         return {**dict(zip(self.parameter_names(), self.args, strict=True)), **self.kwargs}
 
     def plain(self) -> Any:
-        """Call as plain Python, on the call's own line, so that Python's errors point there."""
+        """Call as plain Python, on the call's own line, where errors and library code then are."""
         code = compile("function(*args, **kwargs)", CALL_FILE, "eval")
         return eval(code, {"function": self.function, "args": self.args, "kwargs": self.kwargs})
 
@@ -140,10 +142,10 @@ class PlainCall(TracedForm):
         scopes = list(self._trial.reads.scopes.values())
         value: Any = None
         with self._running(inputs, scopes):
-            value = self._call.function(
-                *[inputs.values[name] for name in self._names],
-                **{name: inputs.values[name] for name in self._call.kwargs},
-            )
+            args = [inputs.values[name] for name in self._names]
+            kwargs = {name: inputs.values[name] for name in self._call.kwargs}
+            call = replace(self._call, args=args, kwargs=kwargs)
+            value = call.plain() if call.mentioned else call.function(*args, **kwargs)
         if self._composition.differentiates:
             self.value, value = value, None
         if self._composition.maps:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -117,3 +119,42 @@ def test_cells_with_a_meaning_of_their_own_keep_it():
     assert summary(BOTH + "loop(x) + gram(x)") == [("numpy", "numpy"), ("jax", "jax")]
     assert summary(BOTH + "loop(x)\ngram(x)", vs=("numpy",)) == [("numpy", "numpy")]
     assert summary(BOTH + "# numpy\nloop(x)") == [("numpy", "numpy")]
+
+
+def test_expressions_of_one_input_are_implementations():
+    space = {"x": np.ones(4, "f"), "np": np, "jnp": jnp, "norm": jax.jit(jnp.linalg.norm)}
+    plan = planned("y = x + 1\nnp.dot(y, y)\njnp.dot(y, y)\nnorm(y)**2", space)
+    assert [(one.label, one.implementation) for one in plan.entries] == [
+        ("np.dot(y, y)", "numpy"),
+        ("jnp.dot(y, y)", "jax-eager"),
+        ("norm(y)**2", "jax-eager"),
+    ]
+    assert results(plan, {}) == [16.0, 16.0, 16.0]
+    assert plan.notes() == ("`jnp.dot(y, y)` is not under `jax.jit`: it runs as written.",)
+    again = pickle.loads(pickle.dumps(planned("np.dot(x, x)\nx @ x", {"x": np.ones(4)})))
+    assert results(again, {}) == [4.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.random.seed(0)\nnp.exp(x)",  # no input in common
+        "xp.exp(x)\nxp.sin(x)",  # shared by all frameworks
+        "print(x)\ny = np.exp(x)\ny",  # set-up between
+        "np.exp(x)",
+    ],
+)
+def test_other_expressions_are_one_shared_source(text: str):
+    plan = planned(text, {"x": np.ones(4), "np": np}, vs=())
+    assert "numpy" in [one.label for one in plan.entries]
+
+
+def test_a_line_of_name_and_expression_is_written_as_sections():
+    with pytest.raises(CellError, match="an annotation") as raised:
+        planned("numpy: np.exp(x)\njax: jnp.exp(x)")
+    assert str(raised.value).splitlines()[-4:] == [
+        "    # numpy",
+        "    np.exp(x)",
+        "    # jax",
+        "    jnp.exp(x)",
+    ]

@@ -59,3 +59,16 @@ def test_an_eager_operation_of_an_argument_is_of_the_cell_that_has_the_magic(
     text = notebook.must("%jaxlog").text
     assert "eager" in text
     assert "<call>" not in text
+
+
+def test_the_code_of_a_library_is_at_the_line_of_the_call(notebook: Notebook) -> None:
+    notebook.must(
+        "class Model:\n    __call__ = staticmethod(jax.nn.softmax)\n"
+        "model = Model()\nrows = jnp.ones((4, 8))"
+    )
+    notebook.must("%jaxjit -n 0 jax.vmap(model)(rows)")
+    report = jaxscope.last()
+    assert report.summary().startswith("jit(vmap(Model))")
+    (line,) = report.to_dataframe("lines").to_dict("records")
+    assert line["text"] == "jax.vmap(model)(rows)"
+    assert line["flops"] == report.cost.flops > 0
