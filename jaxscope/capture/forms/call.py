@@ -7,6 +7,7 @@ import inspect
 import linecache
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -70,6 +71,8 @@ class FunctionCall:
     @property
     def name(self) -> str:
         """Its `__name__`, or the class of an object such as a model, also under `jax.vmap`."""
+        if getattr(self.function, "__name__", "") == "__call__" and self.args:
+            return type(self.args[0]).__name__
         inner = type(inspect.unwrap(self.function)).__name__
         return getattr(self.function, "__name__", inner).replace("<unnamed function>", inner)
 
@@ -225,6 +228,14 @@ def _of_expression(
     function = _evaluated(made, call, namespace)
     function.__name__ = function.__qualname__ = "expression"
     return FunctionCall(function, [namespace[name] for name in names], {}, mentioned)
+
+
+def is_model(value: Any) -> bool:
+    """Whether it is called by a method in Python, and is a pytree with arrays: `eqx.nn.MLP`."""
+    method = inspect.getattr_static(type(value), "__call__", None)
+    if not isinstance(method, FunctionType) or hasattr(value, "__wrapped__"):
+        return False
+    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(value))
 
 
 def _is_data(value: Any) -> bool:

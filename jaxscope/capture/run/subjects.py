@@ -17,6 +17,7 @@ from jaxscope.capture.forms.call import (
     FunctionCall,
     PlainCall,
     is_jitted,
+    is_model,
     transforms_of,
 )
 from jaxscope.capture.forms.trial import TracedForm
@@ -96,7 +97,8 @@ class CallSubject:
         Raises NoFunctionError for an object that cannot be called, and TransformError for
         transforms that do not fit.
         """
-        call, plain = _unbound(self.call), self.settings.composition.is_plain
+        plain = self.settings.composition.is_plain
+        call = _unbound(self.call, plain=plain)
         if isinstance(call.function, _STAGES):
             if not plain:
                 raise NoFunctionError(
@@ -177,19 +179,25 @@ def _wrapped(
     )
 
 
-def _unbound(call: FunctionCall) -> FunctionCall:
-    """A call of a bound method as one of its jitted function, and one with bound NNX objects.
+def _unbound(call: FunctionCall, *, plain: bool) -> FunctionCall:
+    """A call of a bound method as one of its jitted function, and one with the objects it holds.
 
     `counter.step.trace` is an attribute of the function, without `counter`. The state of Flax NNX
-    objects can be updated only where they are arguments.
+    objects can be updated only where they are arguments, and the arrays of a model are constants
+    where it is none. A transform's axes and derivatives are of the arguments that are written.
     """
     bound = nnx.bound_objects(call.function)
     if bound is not None:
         function, args, kwargs = bound
-        return FunctionCall(function, (*args, *call.args), {**kwargs, **call.kwargs})
+        return replace(
+            call, function=function, args=(*args, *call.args), kwargs={**kwargs, **call.kwargs}
+        )
+    if plain and (nnx.is_nnx(call.function) or is_model(call.function)):
+        method = type(call.function).__call__
+        return replace(call, function=method, args=(call.function, *call.args))
     inner = getattr(call.function, "__func__", None)
     if isinstance(call.function, MethodType) and is_jitted(inner):
-        return FunctionCall(inner, (call.function.__self__, *call.args), call.kwargs)
+        return replace(call, function=inner, args=(call.function.__self__, *call.args))
     return call
 
 

@@ -72,3 +72,45 @@ def test_the_code_of_a_library_is_at_the_line_of_the_call(notebook: Notebook) ->
     (line,) = report.to_dataframe("lines").to_dict("records")
     assert line["text"] == "jax.vmap(model)(rows)"
     assert line["flops"] == report.cost.flops > 0
+
+
+MODEL = """
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Scale:
+    weight: jax.Array
+
+    def __call__(self, v):
+        return v * self.weight
+
+
+scale = Scale(jnp.arange(3.0))
+"""
+
+
+def test_the_arrays_of_a_model_that_is_called_are_inputs(notebook: Notebook) -> None:
+    notebook.must("import dataclasses\n" + MODEL)
+    ran = notebook.must("%jaxjit -q -n 1 scale(jnp.ones(3))")
+    np.testing.assert_array_equal(ran.value, [0.0, 1.0, 2.0])
+    report = jaxscope.last()
+    (program,) = report.programs
+    assert sorted(value.name for value in program.inputs) == ["self.weight", "v"]
+    assert report.summary().startswith("jit(Scale)")
+    # A new value of the weights is no new program.
+    notebook.must("scale = Scale(jnp.ones(3))\n")
+    np.testing.assert_array_equal(notebook.must("%jaxjit -q -n 1 scale(jnp.ones(3))").value, 1.0)
+    assert "reused the compiled program" in jaxscope.last().summary()
+    # Axes are of what is written.
+    notebook.must("%jaxvmap -q -n 1 scale(jnp.ones((2, 3)))")
+    assert jaxscope.last().summary().startswith("jit(vmap(Scale))")
+
+
+def test_the_state_of_an_nnx_model_that_is_called_is_updated(notebook: Notebook) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nnorm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\n"
+        "twin = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\nrows = jnp.arange(6.0).reshape(2, 3)"
+    )
+    ran = notebook.must("%jaxjit -q norm(rows)")
+    np.testing.assert_allclose(ran.value, notebook.must("twin(rows)").value, rtol=1e-5)
+    np.testing.assert_allclose(*notebook.must("norm.mean[...], twin.mean[...]").value, rtol=1e-6)
