@@ -14,7 +14,7 @@ from jaxscope.analysis.hlo import (
     callers_first,
     calls,
     executed_times,
-    parse_module,
+    parsed,
     too_long,
 )
 
@@ -64,7 +64,7 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
     if not text or too_long(text):
         return None
     try:
-        module = parse_module(text)
+        module = parsed(text)
         return module, program_cost(module)
     except Exception:  # XLA may change its text at any time: then only the figures are missing
         return None
