@@ -167,8 +167,7 @@ class _HloAnchors:
         if self._exact:
             self._attribute(reached)
         made = map(self._anchor, self._module.instructions())
-        anchors = [anchor for anchor in made if anchor is not None]
-        return tuple(sorted(anchors, key=lambda anchor: anchor.line))
+        return tuple([anchor for anchor in made if anchor is not None])
 
     def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
         for name, equations in settled.items():
@@ -191,11 +190,16 @@ class _HloAnchors:
 
     def tagged(self) -> dict[str, tuple[int, ...]]:
         """The equations of the instructions that have tags, without what is applied to elements."""
+        applied = {
+            computation
+            for computation, callers in self._callers.items()
+            if all(caller.opcode in APPLYING for caller in callers)
+        }
         return {
             name: equations
             for name, equations in self._exact.items()
             if (instruction := self._module.instruction(name)) is not None
-            and not self._is_applied(instruction)
+            and instruction.computation not in applied
         }
 
     def equations(self) -> dict[str, tuple[int, ...]]:
@@ -249,11 +253,6 @@ class _HloAnchors:
         kept = self._shown.frames(instruction) if self._shown else ()
         return kept or self._module.frames(instruction)
 
-    def _is_applied(self, instruction: Instruction) -> bool:
-        """Whether it is in a computation that another applies to elements, such as a reducer."""
-        callers = self._callers.get(instruction.computation, ())
-        return bool(callers) and all(caller.opcode in APPLYING for caller in callers)
-
     def _attribute(self, instructions: Sequence[Instruction]) -> None:
         """Give untagged instructions the equations that the flow of data leaves, as a guess."""
         missing = [
@@ -300,7 +299,7 @@ class _HloAnchors:
 
     def _is_doubtful(self, instruction: Instruction) -> bool:
         """Whether its tag may be that of another equation."""
-        own = self._exact.get(instruction.name)
+        own = self._exact.get(instruction.name) if instruction.opcode in OWN_TAG else None
         return (
             own is not None
             and instruction.name not in self._settled
@@ -324,8 +323,6 @@ class _HloAnchors:
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""
-        if instruction.opcode not in HOLDERS or not instruction.called:
-            return ()
         held = self._held.get(instruction.name)
         if held is None:
             self._held[instruction.name] = ()
@@ -335,6 +332,7 @@ class _HloAnchors:
                 for inner in reversed(computation.instructions):
                     if inner.opcode not in _PLAIN:
                         found.update(dict.fromkeys(self._exact.get(inner.name, ())))
+                    if inner.opcode in HOLDERS:
                         found.update(dict.fromkeys(self._inside(inner)))
             held = self._held[instruction.name] = tuple(found)
         return held
@@ -342,9 +340,11 @@ class _HloAnchors:
     def _anchor(self, instruction: Instruction) -> Anchor | None:
         line = instruction.line
         own = self._exact.get(instruction.name, ())
-        inside = self._inside(instruction)
-        if own or inside:
+        inside = self._inside(instruction) if instruction.opcode in HOLDERS else ()
+        if inside:
             return Anchor(line, tuple(dict.fromkeys(own + inside)))
+        if own:
+            return Anchor(line, own)
         guess = self._guessed.get(instruction.name) or self._guess_inside(instruction)
         if guess is None:
             return None

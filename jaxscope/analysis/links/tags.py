@@ -77,8 +77,8 @@ def clean_hlo(text: str) -> CleanText:
     lines: list[str] = []
     names: dict[int, tuple[str, int | None]] = {}
     tables: dict[str, list[str]] = {}
-    clean, named = functools.cache(_clean_metadata), functools.cache(_named)
-    # Instructions of one equation have the same metadata; those inside a sharding are not theirs.
+    read = functools.cache(_read_metadata)  # instructions of one equation have the same
+    # Inside these, other metadata may come first.
     nested = "sharding=" in text or "frontend_attributes=" in text
     table: list[str] | None = None
     blank_before = False
@@ -99,20 +99,18 @@ def clean_hlo(text: str) -> CleanText:
         blank_before = False
         if (cut := line.find("metadata={")) >= 0:
             cut = max(0, cut - len(", "))
-            head, tail = line[:cut], line[cut:]
-            names[len(lines) + 1] = _named(line) if nested else named(tail)
-            line = without_tags(head) + clean(tail)
+            head = line[:cut]
+            clean, name = read(line[cut:])
+            names[len(lines) + 1] = read_attributes(line)[:2] if nested else name
+            line = without_tags(head) + clean
         lines.append(line)
     return CleanText("\n".join(lines) + "\n", names, tables)
 
 
-def _named(text: str) -> tuple[str, int | None]:
-    """The name stack and the number of the frame in attributes."""
-    return read_attributes(text)[:2]
-
-
-def _clean_metadata(text: str) -> str:
-    return _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
+def _read_metadata(text: str) -> tuple[str, tuple[str, int | None]]:
+    """The attributes from the metadata on without tags, and the name stack and frame in them."""
+    clean = _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
+    return clean, read_attributes(text)[:2]
 
 
 TagPath = tuple[str, ...]
