@@ -139,20 +139,12 @@ def read_instruction(
     arguments = line[start:end]
     attributes = line[end + 1 :]
     op_name, frame, called = read(attributes)
+    operands = () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments)
+    # By position: names would take twice as long.
     return Instruction(
-        name,
-        opcode,
-        parse(shape_text),
-        arguments,
-        () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments),
-        called=called,
-        op_name=op_name,
-        frame=frame,
-        is_root=is_root is not None,
-        line=number,
-        computation=computation,
-        attributes_text=attributes,
-    )
+        name, opcode, parse(shape_text), arguments, operands, called, op_name, frame,
+        is_root is not None, number, computation, attributes,
+    )  # fmt: skip
 
 
 def _read_operands(arguments: str) -> tuple[str, ...]:
