@@ -65,11 +65,11 @@ def cost(instructions: int, rounds: int = ROUNDS) -> dict[str, Any]:
     for _ in range(rounds):
         start = time.perf_counter()
         with quiet_gc():
-            shown, origin = clean_hlo(text)
-            module = parse_module(text)
+            shown = clean_hlo(text)
+            module = parse_module(shown.text)
             locator = Locator(TagPaths(tag_paths), Candidates(equations), "")
-            lines = {line: number for number, line in enumerate(origin, 1)}
-            stage = Stage(StageKind.OPTIMIZED_HLO, shown, None, hlo_anchors(module, locator, lines))
+            anchors = hlo_anchors(module, locator, shown=shown)
+            stage = Stage(StageKind.OPTIMIZED_HLO, shown.text, None, anchors)
         program = dataclasses.replace(program, equations=equations)
         stage_lines(program, stage, 1)
         build_s.append(time.perf_counter() - start)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jaxscope.analysis.cost import arithmetic
 from jaxscope.analysis.cost.arithmetic import ELEMENTWISE, TRANSCENDENTAL, CostCounts
 from jaxscope.analysis.cost.custom_calls import estimate_custom_call
-from jaxscope.analysis.cost.traffic import FusionTraffic, instruction_bytes
+from jaxscope.analysis.cost.traffic import FREE, FusionTraffic, instruction_bytes
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape
 
 # Run other computations and do nothing themselves.
@@ -26,6 +26,8 @@ _NATIVE_STARTS = frozenset({
     "all-gather-start", "all-reduce-start", "collective-permute-start", "copy-start",
 })  # fmt: skip
 
+_NOTHING = CostCounts()
+
 
 class CostCounter:
     """Applies the rules to one module and caches each computation's counts."""
@@ -34,18 +36,31 @@ class CostCounter:
         self._module = module
         self._traffic = FusionTraffic(module)
         self._computations: dict[str, CostCounts] = {}
+        self._instructions: dict[str, CostCounts] = {}
         self._by_shapes: dict[tuple[str, ...], CostCounts] = {}
 
     def of_computation(self, computation: Computation) -> CostCounts:
         """The sum over its instructions, each run once."""
         known = self._computations.get(computation.name)
         if known is None:
-            known = sum(map(self.of_instruction, computation.instructions), CostCounts())
-            self._computations[computation.name] = known
+            costs = list(map(self.of_instruction, computation.instructions))
+            known = self._computations[computation.name] = CostCounts(
+                sum([cost.flops for cost in costs]),
+                sum([cost.transcendentals for cost in costs]),
+                sum([cost.bytes_accessed for cost in costs]),
+            )
         return known
 
     def of_instruction(self, instruction: Instruction) -> CostCounts:
         """The cost of one run with everything it calls; zero for an opaque custom call."""
+        known = self._instructions.get(instruction.name)
+        if known is None:
+            known = self._instructions[instruction.name] = self._of_instruction(instruction)
+        return known
+
+    def _of_instruction(self, instruction: Instruction) -> CostCounts:
+        if instruction.opcode in FREE:
+            return _NOTHING
         if instruction.opcode == "fusion":
             return self._fusion(instruction)
         if instruction.opcode in CONTAINERS:

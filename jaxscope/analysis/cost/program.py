@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
 
 from jaxscope.analysis.cost.arithmetic import CostCounts
 from jaxscope.analysis.cost.counter import CONTAINERS, CostCounter
@@ -14,13 +15,12 @@ from jaxscope.analysis.hlo import (
     callers_first,
     calls,
     executed_times,
-    parse_module,
+    parsed,
     too_long,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionCost:
+class InstructionCost(NamedTuple):
     """The cost of one execution of an instruction; None where a figure is unknown."""
 
     name: str
@@ -29,7 +29,6 @@ class InstructionCost:
     transcendentals: float | None
     times: float
     """Executions per run of the program, as far as the totals count them."""
-    _: KW_ONLY
     known: bool
     """False if the figures or `times` are estimates or bounds."""
 
@@ -64,7 +63,7 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
     if not text or too_long(text):
         return None
     try:
-        module = parse_module(text)
+        module = parsed(text)
         return module, program_cost(module)
     except Exception:  # XLA may change its text at any time: then only the figures are missing
         return None
@@ -190,7 +189,7 @@ class _ProgramCounter:
                 return InstructionCost(instruction.name, None, None, None, times, known=False)
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
-        if cost == CostCounts():
+        if not (cost.flops or cost.bytes_accessed or cost.transcendentals):
             return None
         figures = cost.flops, cost.bytes_accessed, cost.transcendentals
         return InstructionCost(instruction.name, *figures, times, known=known)

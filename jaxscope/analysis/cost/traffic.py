@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, Shape, numbers, users
 
 # Their data stays in place; only the compiler's view of it changes.
-_FREE = frozenset({
+FREE = frozenset({
     "parameter", "constant", "get-tuple-element", "bitcast", "domain", "after-all",
     "add-dependency",
 })  # fmt: skip
@@ -44,7 +44,7 @@ def common_bytes(
 ) -> float:
     """The rules that XLA and we have in common, for a result and operands of these sizes."""
     opcode = instruction.opcode
-    if opcode in _FREE or (opcode == "transpose" and _is_view(instruction, operands)):
+    if opcode in FREE or (opcode == "transpose" and _is_view(instruction, operands)):
         return 0
     if opcode == "slice":
         return 2 * output

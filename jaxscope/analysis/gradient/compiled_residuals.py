@@ -6,13 +6,15 @@ read from the optimized HLO: results of instructions of a forward pass that inst
 backward pass take as operands.
 """
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import Computation, Instruction, users
 from jaxscope.analysis.jaxpr.autodiff_phase import BACKWARD
 from jaxscope.analysis.links.line_figures import stage_of
+from jaxscope.analysis.links.line_links import Same
 from jaxscope.model import Equation, Phase, Program, Stage, StageKind
 
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "after-all", "partition-id", "replica-id"})
@@ -41,9 +43,18 @@ def compiled_residuals(program: Program) -> tuple[CompiledResidual, ...] | None:
 
 
 def read_residuals(
-    stage: Stage, equations: Sequence[Equation]
+    stage: Stage, equations: tuple[Equation, ...]
 ) -> tuple[CompiledResidual, ...] | None:
     """The same, of an optimized HLO whose exact anchors lead to these equations."""
+    return _read(Same(stage), Same(equations))
+
+
+# The record and each view of one program need the same.
+@functools.lru_cache(maxsize=4)
+def _read(
+    compiled: Same[Stage], of_program: Same[tuple[Equation, ...]]
+) -> tuple[CompiledResidual, ...] | None:
+    stage, equations = compiled.value, of_program.value
     known = counted(stage.text)
     if known is None:
         return None

@@ -17,7 +17,7 @@ from jaxscope.analysis.hlo.frames import HloFrame, StackFrames
 from jaxscope.analysis.hlo.inline import inlined
 from jaxscope.analysis.hlo.loops import trip_count
 from jaxscope.analysis.hlo.module import Computation, HloModule, Instruction, too_long, users
-from jaxscope.analysis.hlo.parser import HloTextError, parse_module
+from jaxscope.analysis.hlo.parser import HloTextError, parse_module, parsed
 from jaxscope.analysis.hlo.shape import Shape, parse_shape
 from jaxscope.analysis.hlo.similar import SimilarModules
 
@@ -25,5 +25,5 @@ __all__ = [
     "Computation", "Executions", "HloFrame", "HloModule", "HloTextError", "Instruction",
     "Shape", "SimilarModules", "StackFrames", "callers_first", "calls", "executed_times", "inlined",
     "numbers",
-    "parse_module", "parse_shape", "real_instructions", "too_long", "trip_count", "users",
+    "parse_module", "parse_shape", "parsed", "real_instructions", "too_long", "trip_count", "users",
 ]  # fmt: skip

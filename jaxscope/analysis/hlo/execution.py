@@ -54,7 +54,7 @@ def executed_times(module: HloModule) -> dict[str, Executions]:
     times[module.entry] = 1.0
     for computation in callers_first(module):
         for instruction in computation.instructions:
-            for called, factor, unknown in calls(module, instruction):
+            for called, factor, unknown in calls(module, instruction) if instruction.called else ():
                 if called not in times or not times[computation.name]:
                     continue
                 times[called] += times[computation.name] * factor

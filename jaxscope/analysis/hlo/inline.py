@@ -45,7 +45,12 @@ class _Inlined:
         name = site + computation.name
         found: list[Instruction] = []
         root = self._expand(computation, name, site, stack, {}, found)
-        instructions = tuple(i._replace(is_root=i.name == root) for i in found)
+        instructions = tuple(
+            [
+                i if i.is_root == (i.name == root) else i._replace(is_root=i.name == root)
+                for i in found
+            ]
+        )
         self.computations.append(
             dataclasses.replace(computation, name=name, instructions=instructions)
         )
@@ -82,13 +87,15 @@ class _Inlined:
             self._size += 1
             if self._size > MOST:
                 raise TooLargeError
-            made = instruction._replace(
-                name=site + instruction.name,
-                operands=operands,
-                called=copies,
-                op_name=op_name if instruction.op_name else "",
-                computation=home,
-            )
+            made = instruction
+            if site or operands != instruction.operands:
+                made = instruction._replace(
+                    name=site + instruction.name,
+                    operands=operands,
+                    called=copies,
+                    op_name=op_name if instruction.op_name else "",
+                    computation=home,
+                )
             found.append(made)
             names[instruction.name] = made.name
         return names[computation.root.name]

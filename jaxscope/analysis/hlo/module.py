@@ -65,6 +65,8 @@ class Instruction(NamedTuple):
 
     @property
     def custom_call_target(self) -> str | None:
+        if "custom_call_target=" not in self.attributes_text:
+            return None
         target = self.attribute("custom_call_target")
         return unescape(target.strip('"')) if target else None
 

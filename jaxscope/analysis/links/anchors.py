@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo import Computation, HloModule, Instruction, callers_first, inlined
+from jaxscope.analysis.hlo import (
+    Computation,
+    HloFrame,
+    HloModule,
+    Instruction,
+    callers_first,
+    inlined,
+)
 from jaxscope.analysis.links.attribution import (
     MADE_OF,
     MOVING,
@@ -15,7 +22,7 @@ from jaxscope.analysis.links.attribution import (
 )
 from jaxscope.analysis.links.dataflow import DISSOLVED
 from jaxscope.analysis.links.locator import Locator
-from jaxscope.analysis.links.tags import TagPath, TagPaths
+from jaxscope.analysis.links.tags import CleanText, TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
@@ -75,16 +82,16 @@ def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...
 def hlo_anchors(
     module: HloModule,
     locator: Locator,
-    shown: Mapping[int, int],
     received: Callable[[], HloModule | None] = lambda: None,
     settled: Mapping[str, tuple[int, ...]] | None = None,
+    shown: CleanText | None = None,
 ) -> tuple[Anchor, ...]:
-    """Anchors of an HLO text; `shown` maps the module's line numbers to those of the text.
+    """Anchors of an HLO text; where it has no tags any more, `shown` has them.
 
     `received` gives the program before XLA's passes; it is called only where it settles something.
     `settled` are equations of instructions without a reliable tag, followed through the passes.
     """
-    return _HloAnchors(module, locator, received).collect(shown, settled or {})
+    return _HloAnchors(module, locator, received, shown=shown).collect(settled or {})
 
 
 class TagReader:
@@ -135,8 +142,10 @@ class _HloAnchors:
         locator: Locator,
         received: Callable[[], HloModule | None],
         known: dict[str, _Located] | None = None,
+        shown: CleanText | None = None,
     ) -> None:
         """`known` has the computations of earlier modules, and is updated."""
+        self._shown = shown
         self._module = module
         self._locator = locator
         self._received = received
@@ -150,18 +159,15 @@ class _HloAnchors:
         self._held: dict[str, tuple[int, ...]] = {}
         self._settled: set[str] = set()
 
-    def collect(
-        self, shown: Mapping[int, int], settled: Mapping[str, tuple[int, ...]]
-    ) -> tuple[Anchor, ...]:
+    def collect(self, settled: Mapping[str, tuple[int, ...]]) -> tuple[Anchor, ...]:
         reached = self.locate()
         if self._exact:
             self._settle(settled)
         # Without any tag, nothing says where in the program an instruction is.
         if self._exact:
             self._attribute(reached)
-        made = (self._anchor(i, shown.get(i.line)) for i in self._module.instructions())
-        anchors = [anchor for anchor in made if anchor is not None]
-        return tuple(sorted(anchors, key=lambda anchor: anchor.line))
+        made = map(self._anchor, self._module.instructions())
+        return tuple([anchor for anchor in made if anchor is not None])
 
     def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
         for name, equations in settled.items():
@@ -184,11 +190,16 @@ class _HloAnchors:
 
     def tagged(self) -> dict[str, tuple[int, ...]]:
         """The equations of the instructions that have tags, without what is applied to elements."""
+        applied = {
+            computation
+            for computation, callers in self._callers.items()
+            if all(caller.opcode in APPLYING for caller in callers)
+        }
         return {
             name: equations
             for name, equations in self._exact.items()
             if (instruction := self._module.instruction(name)) is not None
-            and not self._is_applied(instruction)
+            and instruction.computation not in applied
         }
 
     def equations(self) -> dict[str, tuple[int, ...]]:
@@ -222,25 +233,25 @@ class _HloAnchors:
         guessed: dict[str, tuple[tuple[int, ...], str]] = {}
         calls: list[tuple[Instruction, tuple[TagPath, ...]]] = []
         for instruction in computation.instructions:
-            match = self._locator.match(instruction.op_name, around)
+            name = self._shown.name(instruction) if self._shown else instruction.op_name
+            match = self._locator.match(name, around)
             equations = match.equations
             # The computation around it is a function, and so the work of its callers.
             if not equations and is_function and instruction.opcode not in _PLAIN:
                 equations = _of_paths(self._locator.paths, around)
             if equations:
                 exact[instruction.name] = equations
-            elif (name := instruction.op_name) and instruction.opcode not in _PLAIN:
-                guess = self._locator.guess(name, self._module.frames(instruction))
+            elif name and instruction.opcode not in _PLAIN:
+                guess = self._locator.guess(name, self._frames(instruction))
                 if guess[0]:
                     guessed[instruction.name] = guess
             if instruction.called:
                 calls.append((instruction, match.paths))
         return _Located(computation, around, is_function, exact, guessed, tuple(calls))
 
-    def _is_applied(self, instruction: Instruction) -> bool:
-        """Whether it is in a computation that another applies to elements, such as a reducer."""
-        callers = self._callers.get(instruction.computation, ())
-        return bool(callers) and all(caller.opcode in APPLYING for caller in callers)
+    def _frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
+        kept = self._shown.frames(instruction) if self._shown else ()
+        return kept or self._module.frames(instruction)
 
     def _attribute(self, instructions: Sequence[Instruction]) -> None:
         """Give untagged instructions the equations that the flow of data leaves, as a guess."""
@@ -288,7 +299,7 @@ class _HloAnchors:
 
     def _is_doubtful(self, instruction: Instruction) -> bool:
         """Whether its tag may be that of another equation."""
-        own = self._exact.get(instruction.name)
+        own = self._exact.get(instruction.name) if instruction.opcode in OWN_TAG else None
         return (
             own is not None
             and instruction.name not in self._settled
@@ -312,8 +323,6 @@ class _HloAnchors:
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""
-        if instruction.opcode not in HOLDERS or not instruction.called:
-            return ()
         held = self._held.get(instruction.name)
         if held is None:
             self._held[instruction.name] = ()
@@ -323,17 +332,19 @@ class _HloAnchors:
                 for inner in reversed(computation.instructions):
                     if inner.opcode not in _PLAIN:
                         found.update(dict.fromkeys(self._exact.get(inner.name, ())))
+                    if inner.opcode in HOLDERS:
                         found.update(dict.fromkeys(self._inside(inner)))
             held = self._held[instruction.name] = tuple(found)
         return held
 
-    def _anchor(self, instruction: Instruction, line: int | None) -> Anchor | None:
-        if line is None:
-            return None
+    def _anchor(self, instruction: Instruction) -> Anchor | None:
+        line = instruction.line
         own = self._exact.get(instruction.name, ())
-        inside = self._inside(instruction)
-        if own or inside:
+        inside = self._inside(instruction) if instruction.opcode in HOLDERS else ()
+        if inside:
             return Anchor(line, tuple(dict.fromkeys(own + inside)))
+        if own:
+            return Anchor(line, own)
         guess = self._guessed.get(instruction.name) or self._guess_inside(instruction)
         if guess is None:
             return None

@@ -36,12 +36,13 @@ class Dataflow:
         self.reads: dict[str, list[str]] = {}
         nodes = [i for i in module.instructions() if self._is_node(i)]
         self._nodes = {node.name for node in nodes}
+        self._followed: dict[str, tuple[str, ...]] = {}
         for node in nodes:
-            self._connect(node.name, (one for name in node.operands for one in self._sources(name)))
+            self._connect(node.name, node.operands)
         root = module.entry_computation.root
         results = root.operands if root.opcode == "tuple" else (root.name,)
         for k, name in enumerate(results):
-            self._connect(output(k), self._sources(name))
+            self._connect(output(k), (name,))
 
     def nearest(self, start: str, edges: Edges, anchors: Callable[[str], bool]) -> list[str]:
         """The first anchors on every path from an instruction."""
@@ -59,9 +60,20 @@ class Dataflow:
             border = ahead
         return found
 
-    def _connect(self, node: str, sources: Iterable[str]) -> None:
-        for source in dict.fromkeys(sources):
-            self.feeds.setdefault(node, []).append(source)
+    def _connect(self, node: str, operands: Iterable[str]) -> None:
+        """Add the edges from the nodes whose values arrive under these names."""
+        sources: dict[str, None] = {}
+        for name in operands:
+            if name in self._nodes:
+                sources[name] = None
+            else:
+                followed = self._followed.get(name)
+                if followed is None:
+                    followed = self._followed[name] = tuple(self._follow(name))
+                sources.update(dict.fromkeys(followed))
+        if sources:
+            self.feeds[node] = list(sources)
+        for source in sources:
             self.reads.setdefault(source, []).append(node)
 
     def _is_node(self, instruction: Instruction) -> bool:
@@ -70,11 +82,8 @@ class Dataflow:
             return False
         return opcode != "bitcast" or self._holds(instruction)
 
-    def _sources(self, name: str) -> Iterable[str]:
-        """The nodes whose value arrives under this name."""
-        return (name,) if name in self._nodes else self._followed(name)
-
-    def _followed(self, name: str) -> Iterator[str]:
+    def _follow(self, name: str) -> Iterator[str]:
+        """The nodes whose value arrives under the name of what is no node."""
         seen: set[tuple[str, tuple[int, ...]]] = set()
         waiting: list[tuple[str, tuple[int, ...]]] = [(name, ())]
         while waiting:

@@ -120,9 +120,9 @@ def phase_of(program: Program, anchor: Anchor | None) -> str:
     return str(phases.pop()) if len(phases) == 1 else ""
 
 
-def defining_lines(program: Program, source: int = 0) -> dict[int, int]:
+def defining_lines(program: Program, source: int = 0) -> Mapping[int, int]:
     """Equation → its defining line: that of its innermost frame in a source."""
-    return defining(program.equations, source)
+    return defining(Same(program.equations), source)
 
 
 def stage_of(program: Program, kind: StageKind) -> Stage | None:

@@ -98,6 +98,8 @@ class Locator:
         self._other = other
         self._trust_frames = trust_frames
         self._matches: dict[tuple[str, tuple[TagPath, ...]], TagMatch] = {}
+        self._whole: dict[str, TagMatch] = {}
+        """Of names with all their tags, whoever calls them."""
 
     def primitive(self, equation: int) -> str:
         return self._candidates.primitive(equation)
@@ -110,12 +112,18 @@ class Locator:
         if ";" not in name:
             if "eqn_" not in name:
                 return NO_MATCH
+            found = self._whole.get(name)
+            if found is not None:
+                return found
             around = tuple(callers)
             found = self._matches.get((name, around))
             if found is None:
                 tags = tags_of(name)
                 found = self.paths.find(tags, around) if tags else NO_MATCH
-                self._matches[name, around] = found
+                if found.paths == (tags,):
+                    self._whole[name] = found
+                else:
+                    self._matches[name, around] = found
             return found
         matches = [self.match(part, callers) for part in name.split(";")]
         return TagMatch(

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.hlo.frames import TABLE_NAMES
+from jaxscope.analysis.hlo import HloFrame, Instruction
+from jaxscope.analysis.hlo.frames import TABLE_NAMES, StackFrames, parse_stack_frames
+from jaxscope.analysis.hlo.parser import read_attributes
 
 TAG_HEX = 8
 """Hexadecimal digits of a tag's hash: a 1 % chance that any two of 10 000 jaxprs collide."""
@@ -44,22 +46,49 @@ def without_tags(text: str) -> str:
     return _ELSEWHERE.sub("", text)
 
 
-def clean_hlo(text: str) -> tuple[str, list[int]]:
+class CleanText:
     """HLO text as shown: without tags, frame tables and references to them.
 
-    The list has, for each line of the result, its line number (from 1) in the given text.
+    What was removed is known by the line of an instruction in the clean text.
     """
+
+    def __init__(
+        self, text: str, names: dict[int, tuple[str, int | None]], tables: dict[str, list[str]]
+    ) -> None:
+        self.text = text
+        self._names = names
+        self._tables = tables
+
+    def name(self, instruction: Instruction) -> str:
+        """The name stack with its tags."""
+        return self._names.get(instruction.line, ("", None))[0]
+
+    def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
+        """The Python stack in the tables, innermost first; empty where they do not have one."""
+        return self._stacks.stack(self._names.get(instruction.line, ("", None))[1])
+
+    @functools.cached_property
+    def _stacks(self) -> StackFrames:
+        return parse_stack_frames(self._tables)
+
+
+def clean_hlo(text: str) -> CleanText:
+    """The clean text of an HLO module."""
     lines: list[str] = []
-    origin: list[int] = []
-    clean = functools.cache(_clean_metadata)  # instructions of one equation have the same
-    in_table = False
+    names: dict[int, tuple[str, int | None]] = {}
+    tables: dict[str, list[str]] = {}
+    read = functools.cache(_read_metadata)  # instructions of one equation have the same
+    # Inside these, other metadata may come first.
+    nested = "sharding=" in text or "frontend_attributes=" in text
+    table: list[str] | None = None
     blank_before = False
-    for number, line in enumerate(text.split("\n"), 1):
+    for line in text.split("\n"):
         if line.rstrip() in TABLE_NAMES:
-            in_table = True
+            table = tables.setdefault(line.rstrip(), [])
             continue
-        if in_table:
-            in_table = bool(line.strip())
+        if table is not None:
+            table.append(line)
+            table = table if line.strip() else None
             continue
         if not line.strip():
             # One blank line between the tables is enough.
@@ -67,18 +96,21 @@ def clean_hlo(text: str) -> tuple[str, list[int]]:
             continue
         if blank_before and lines:
             lines.append("")
-            origin.append(number - 1)
         blank_before = False
         if (cut := line.find("metadata={")) >= 0:
             cut = max(0, cut - len(", "))
-            line = without_tags(line[:cut]) + clean(line[cut:])
+            head = line[:cut]
+            clean, name = read(line[cut:])
+            names[len(lines) + 1] = read_attributes(line)[:2] if nested else name
+            line = without_tags(head) + clean
         lines.append(line)
-        origin.append(number)
-    return "\n".join(lines) + "\n", origin
+    return CleanText("\n".join(lines) + "\n", names, tables)
 
 
-def _clean_metadata(text: str) -> str:
-    return _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
+def _read_metadata(text: str) -> tuple[str, tuple[str, int | None]]:
+    """The attributes from the metadata on without tags, and the name stack and frame in them."""
+    clean = _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
+    return clean, read_attributes(text)[:2]
 
 
 TagPath = tuple[str, ...]

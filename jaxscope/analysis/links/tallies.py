@@ -4,8 +4,8 @@ An instruction counts at the line of its own equation; where it may be of severa
 """
 
 import functools
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -24,13 +24,14 @@ EVERYWHERE = -1
 """In place of a source: every equation on line 0."""
 
 
-def defining(equations: Iterable[Equation], source: int) -> dict[int, int]:
+@functools.lru_cache(maxsize=8)
+def defining(equations: Same[tuple[Equation, ...]], source: int) -> Mapping[int, int]:
     """Equation → its defining line: that of its innermost frame in the source."""
     if source == EVERYWHERE:
-        return {equation.id: 0 for equation in equations}
+        return {equation.id: 0 for equation in equations.value}
     return {
         equation.id: frame.span.line
-        for equation in equations
+        for equation in equations.value
         if (frame := next((f for f in equation.frames if f.source == source), None)) is not None
     }
 
@@ -69,7 +70,7 @@ def candidates(instruction: Instruction, anchor: Anchor) -> tuple[int, ...]:
     return anchor.equations[:1] if holds else anchor.equations
 
 
-def is_certain(anchor: Anchor, line_of: Callable[[int], Any]) -> bool:
+def is_certain(anchor: "Anchor | _Owner", line_of: Callable[[int], Any]) -> bool:
     """Whether the line is known: by a tag, or since all equations that it can be are on it."""
     if anchor.exact:
         return True
@@ -102,9 +103,6 @@ class _Places(NamedTuple):
             any(one.elsewhere for one in several),
             all(one.certain for one in several),
         )
-
-
-_NOWHERE = _Places(frozenset(), None, True, False)
 
 
 class Tally:
@@ -157,56 +155,82 @@ class Tallies:
     bytes: Tally = field(default_factory=Tally)
 
 
+class _Owner(NamedTuple):
+    """What an anchor says of its instruction; many instructions have the same."""
+
+    equations: tuple[int, ...]
+    exact: bool
+    among: tuple[int, ...]
+
+
+_Owners = tuple[int, ...]
+"""Numbers in `_Amounts.owners`; several of a fusion, whose data are those of all it computes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Amounts:
+    """The quantities of a compiled program by what its instructions are of, whatever the source."""
+
+    owners: tuple[_Owner, ...]
+    instructions: Mapping[_Owners, float]
+    flops: Mapping[_Owners, float]
+    """Of the instructions inside a fusion in place of this."""
+    bytes: Mapping[_Owners, float]
+
+
+@functools.lru_cache(maxsize=4)
+def _amounts(compiled: Same[Stage]) -> _Amounts:
+    stage = compiled.value
+    module, cost = cast("tuple[HloModule, ProgramCost]", counted(stage.text))
+    anchors = {anchor.line: anchor for anchor in stage.anchors}
+    known: dict[tuple[tuple[int, ...], bool, tuple[int, ...]], _Owners] = {((), False, ()): (0,)}
+
+    def own(instruction: Instruction) -> _Owners:
+        anchor = anchors.get(instruction.line)
+        if anchor is None:
+            return (0,)
+        key = candidates(instruction, anchor), anchor.exact, anchor.among
+        return known.setdefault(key, (len(known),))
+
+    def moving(instruction: Instruction) -> _Owners:
+        inside = () if instruction.opcode != "fusion" else module.inside(instruction)
+        found = dict.fromkeys([own(i)[0] for i in inside if i.opcode not in MOVING])
+        return tuple(found) or own(instruction)
+
+    flops, moved = defaultdict[_Owners, float](float), defaultdict[_Owners, float](float)
+    for row in (*cost.by_instruction, *cost.fused):
+        instruction = module.instruction(row.name)
+        if instruction is None:
+            continue
+        if row.flops and instruction.opcode != "fusion":
+            flops[own(instruction)] += row.flops * row.times
+        if row.bytes_accessed:
+            moved[moving(instruction)] += row.bytes_accessed * row.times
+    instructions = Counter(map(own, real_instructions(module)))
+    return _Amounts(tuple([_Owner(*key) for key in known]), instructions, flops, moved)
+
+
 # The text, the HTML and the viewer's data of one report need the same.
 @functools.lru_cache(maxsize=8)
 def tallies(equations: Same[tuple[Equation, ...]], compiled: Same[Stage], source: int) -> Tallies:
     """The quantities of a compiled program by the lines of one source."""
-    stage = compiled.value
-    module, cost = cast("tuple[HloModule, ProgramCost]", counted(stage.text))
-    lines = defining(equations.value, source)
-    anchors = {anchor.line: anchor for anchor in stage.anchors}
+    lines = defining(equations, source)
     home = {number: (line, equations.value[number].phase) for number, line in lines.items()}
-    by_candidates: dict[tuple[tuple[int, ...], bool], _Places] = {}
-    known: dict[int, _Places] = {}
-
-    def places(instruction: Instruction) -> _Places:
-        found = known.get(instruction.line)
-        if found is None:
-            found = known[instruction.line] = located(instruction)
-        return found
-
-    def located(instruction: Instruction) -> _Places:
-        anchor = anchors.get(instruction.line)
-        if anchor is None:
-            return _NOWHERE
-        # Instructions of one equation have the same.
-        key = candidates(instruction, anchor), is_certain(anchor, lines.get)
-        found = by_candidates.get(key)
-        if found is None:
-            found = by_candidates[key] = _Places.of(map(home.get, key[0]), key[1])
-        return found
-
-    def moving(instruction: Instruction) -> _Places:
-        """Of a fusion, all that computes inside: its data are those of all these lines."""
-        inside = () if instruction.opcode != "fusion" else module.inside(instruction)
-        found = [places(i) for i in inside if i.opcode not in MOVING]
-        return _Places.joined(found) if found else places(instruction)
-
-    made = Tallies()
-    for instruction in real_instructions(module):
-        made.instructions.add(1, places(instruction))
-    for instruction, flops in _counted(module, cost):
-        made.flops.add(flops, places(instruction))
-    for row in cost.by_instruction:
-        instruction = module.instruction(row.name)
-        if instruction is not None and row.bytes_accessed:
-            made.bytes.add(row.bytes_accessed * row.times, moving(instruction))
+    amounts, made = _amounts(compiled), Tallies()
+    places = [
+        _Places.of(map(home.get, owner.equations), is_certain(owner, lines.get))
+        for owner in amounts.owners
+    ]
+    for tally, by_owner in (
+        (made.instructions, amounts.instructions),
+        (made.flops, amounts.flops),
+        (made.bytes, amounts.bytes),
+    ):
+        for owners, amount in by_owner.items():
+            of = (
+                places[owners[0]]
+                if len(owners) == 1
+                else _Places.joined([places[i] for i in owners])
+            )
+            tally.add(amount, of)
     return made
-
-
-def _counted(module: HloModule, cost: ProgramCost) -> Iterator[tuple[Instruction, float]]:
-    """The instructions with FLOPs, those inside fusions in place of these, and the FLOPs."""
-    for row in (*cost.by_instruction, *cost.fused):
-        instruction = module.instruction(row.name)
-        if instruction is not None and row.flops and instruction.opcode != "fusion":
-            yield instruction, row.flops * row.times

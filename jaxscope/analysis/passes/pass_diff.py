@@ -29,7 +29,7 @@ def pass_diff(snapshots: Snapshots, number: int) -> PassComparison:
     sides = [snapshots.raw(n).split("\n") for n in (number - 1, number)]
     old = Values(reader.parse(sides[0]))
     changed = difference(old, Values(reader.parse(sides[1]), old))
-    before, after = (clean_hlo("\n".join(lines))[0].split("\n") for lines in sides)
+    before, after = (clean_hlo("\n".join(lines)).text.split("\n") for lines in sides)
     pairs = list(_groups(before, after, changed))
     old_shown, old_numbers = _shown(before, {i for _, found in pairs for i, _ in found if i})
     new_shown, new_numbers = _shown(after, {j for _, found in pairs for _, j in found if j})

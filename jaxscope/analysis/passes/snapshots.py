@@ -72,7 +72,7 @@ class Snapshots:
 
     def text(self, number: int) -> str:
         """The text after that many passes as it is shown."""
-        return clean_hlo(self.raw(number))[0]
+        return clean_hlo(self.raw(number)).text
 
 
 def snapshots(
@@ -258,7 +258,7 @@ def computed(text: str) -> str:
 
     JSON in it has no fixed order, and a dump has 0 for numbers that are flushed to zero.
     """
-    lines = (line.partition(", backend_config=")[0] for line in clean_hlo(text)[0].split("\n"))
+    lines = (line.partition(", backend_config=")[0] for line in clean_hlo(text).text.split("\n"))
     return _METADATA.sub("", _LITERAL.sub(r"\1)", "\n".join(lines))).strip()
 
 

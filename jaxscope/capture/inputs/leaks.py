@@ -52,10 +52,11 @@ class TracerNet:
         if _full_collections() != self._collections:
             return []  # the user's code collected: nothing is known of the age of objects
         gc.collect(0)
+        kinds = {type(one) for level in (0, 1) for one in gc.get_objects(generation=level)}
+        if not any(issubclass(kind, Tracer) for kind in kinds):
+            return []
         young = {id(one): one for level in (0, 1) for one in gc.get_objects(generation=level)}
         tracers = [one for one in young.values() if isinstance(one, Tracer)]
-        if not tracers:
-            return []
         # A root is held by its attribute and by `outcome`.
         expected = collections.Counter({id(root): 2 for root in outcome})
         seen = self._explained

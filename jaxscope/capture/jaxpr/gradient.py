@@ -58,7 +58,10 @@ def gradient_of(
 
 
 def _checkpoints(
-    region: Region, equations: Sequence[Equation], sources: Sequence[Source], compiled: Stage | None
+    region: Region,
+    equations: tuple[Equation, ...],
+    sources: Sequence[Source],
+    compiled: Stage | None,
 ) -> tuple[Checkpoint, ...]:
     found = None if compiled is None else read_residuals(compiled, equations)
     if found is None:

@@ -39,7 +39,7 @@ def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | Non
         modules[number] = None
         for module, raw in live.get(name, ()):
             if all(module.instruction(op) for op in names):
-                modules[number], texts[number] = module, clean_hlo(raw)[0]
+                modules[number], texts[number] = module, clean_hlo(raw).text
                 break
     return modules, texts
 

@@ -73,4 +73,4 @@ def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles |
 
 
 def _computed(text: str) -> str:
-    return _METADATA.sub("", clean_hlo(text)[0])
+    return _METADATA.sub("", clean_hlo(text).text)

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 import jax
 
-from jaxscope.analysis.hlo import HloModule, parse_module, real_instructions, too_long
+from jaxscope.analysis.hlo import HloModule, parse_module, parsed, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
@@ -127,7 +127,7 @@ class Handles:
             module = self._modules.get(kind)
             if module is None:
                 try:
-                    module = self._modules[kind] = parse_module(stage.text)
+                    module = self._modules[kind] = parsed(stage.text)
                 except ValueError as error:
                     return Unavailable(str(error))
             return module
@@ -171,8 +171,7 @@ class Handles:
         where their links are exact."""
         module = parse_module(raw)
         locator = self._locator(self._why(raw, "compiled"))
-        shown = {instruction.line: instruction.line for instruction in module.instructions()}
-        anchors = hlo_anchors(module, locator, shown, self._received)
+        anchors = hlo_anchors(module, locator, self._received)
         at = {anchor.line: anchor.equations for anchor in anchors if anchor.exact}
         return module, {name: at.get(one.line, ()) for name, one in module.by_name.items()}
 
@@ -307,12 +306,12 @@ class Handles:
 
     @quiet_gc()  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
-        text, origin = clean_hlo(raw)
+        shown = clean_hlo(raw)
+        text = shown.text
         compiled = kind is StageKind.OPTIMIZED_HLO
         if long := too_long(raw):
             self._unlinked = _NO_LINKS.format(long) if compiled else ""
             return Stage(kind, text)
-        shown = {line: number for number, line in enumerate(origin, 1)}
         # A text from the persistent cache has the frames of the program that was stored.
         cached = compiled and bool(getattr(jax.config, "jax_compilation_cache_dir", None))
         why = self._why(raw, "compiled" if compiled else "lowered")
@@ -320,9 +319,9 @@ class Handles:
             why = NO_TAGS.format("compiled")
         locator = self._locator(why, trust_frames=not cached)
         received = self._received if compiled else lambda: None
-        module = parse_module(raw)
+        module = parsed(text)
         settled = self._settled if compiled else None
-        anchors = hlo_anchors(module, locator, shown, received, settled)
+        anchors = hlo_anchors(module, locator, received, settled, shown)
         if compiled and why and not anchors and real_instructions(module):
             self._unlinked = _NO_LINKS.format("it has no tags")
         stage = Stage(kind, text, None, anchors)

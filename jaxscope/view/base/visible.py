@@ -53,7 +53,8 @@ def _cells(character: str) -> int:
 
 def split_lines(text: str) -> list[str]:
     """Lines as Python and XLA count them: a form feed or U+2028 does not end one."""
-    lines = re.split("\r\n|\r|\n", text)
+    # Few texts have a carriage return, and `split` is twenty times as fast.
+    lines = re.split("\r\n|\r|\n", text) if "\r" in text else text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from jaxscope import words
 from jaxscope.analysis.links.line_figures import defining_lines
@@ -80,7 +81,7 @@ def _axes(found: DeviceGroups) -> str:
     return f"part of {axes}" if found.partial else axes
 
 
-def _line(collective: Collective, home: dict[int, int]) -> str:
+def _line(collective: Collective, home: Mapping[int, int]) -> str:
     line = None if collective.equation is None else home.get(collective.equation)
     if line is None:
         return words.UNKNOWN

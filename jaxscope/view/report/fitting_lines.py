@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxscope.analysis.cost import ProgramCost, counted
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction
@@ -38,16 +38,17 @@ def costliest_lines(text: str, lines: Sequence[str], width: int, room: int) -> l
     return shown
 
 
-def _blocks(text: str, lines: Sequence[str]) -> list[list[int]]:
+def _blocks(text: str, lines: Sequence[str]) -> Iterator[list[int]]:
     """The lines of each computation, the costliest computation and line first."""
     known = counted(text)
     everything = range(1, len(lines) + 1)
     if known is None:
         start = next((n for n in everything if _ENTRY.match(lines[n - 1])), 1)
-        return [[1], list(range(max(start, 2), len(lines) + 1)), list(range(2, start))]
+        yield from ([1], list(range(max(start, 2), len(lines) + 1)), list(range(2, start)))
+        return
     module, cost = known
     weights = _weights(module, cost)
-    blocks = [[1]]
+    yield [1]
     taken = {1}
     for computation in _costliest_first(module, weights):
         numbers = [n for n in range(computation.line, computation.end_line + 1) if n not in taken]
@@ -55,8 +56,7 @@ def _blocks(text: str, lines: Sequence[str]) -> list[list[int]]:
         cost_of = {i.line: weights.get(i.name, 0.0) for i in computation.instructions}
         # The heading and the result say which computation it is.
         cost_of[computation.line] = cost_of[computation.root.line] = float("inf")
-        blocks.append(sorted(numbers, key=lambda n: (-cost_of.get(n, 0.0), n)))
-    return blocks
+        yield sorted(numbers, key=lambda n: (-cost_of.get(n, 0.0), n))
 
 
 def _weights(module: HloModule, cost: ProgramCost) -> dict[str, float]:
@@ -75,7 +75,8 @@ def _weights(module: HloModule, cost: ProgramCost) -> dict[str, float]:
     def weight(instruction: Instruction) -> float:
         # A fusion has the cost of what it holds.
         called = () if instruction.opcode == "fusion" else instruction.called
-        return own.get(instruction.name, 0.0) + sum(whole.get(name, 0.0) for name in called)
+        held = sum([whole.get(name, 0.0) for name in called]) if called else 0.0
+        return own.get(instruction.name, 0.0) + held
 
     for computation in module.computations:  # callees come first
         found = {i.name: weight(i) for i in computation.instructions}

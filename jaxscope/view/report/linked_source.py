@@ -108,8 +108,8 @@ class Linked:
     def _drawn(
         self, program: Program, stage: Stage, lines: list[str], drawn: list[int]
     ) -> _DrawnStage:
-        links = [matches(program, stage, i) for i in range(len(self._shown))]
         position = {number: place for place, number in enumerate(drawn)}
+        links = [matches(program, stage, i, frozenset(drawn)) for i in range(len(self._shown))]
         firsts: dict[int, list[str]] = {}
         for source, link in enumerate(links):
             shown = set(self._shown[source])

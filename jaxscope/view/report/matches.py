@@ -36,19 +36,23 @@ def owners(program: Program, source: int = 0) -> dict[int, int]:
     return found
 
 
-def matches(program: Program, stage: Stage, source: int = 0) -> Matches:
-    """Every link between a source and a stage, by the rule of `analysis.links`."""
+def matches(
+    program: Program, stage: Stage, source: int = 0, shown: frozenset[int] | None = None
+) -> Matches:
+    """Every link between a source and a stage, by the rule of `analysis.links`; only the `shown`
+    lines of the stage get theirs back, if they are given."""
     forward = all_stage_lines(program, stage, source)
     backward: dict[int, dict[int, None]] = {}
     home = defining_lines(program, source)
-    for anchor in stage.anchors:
+    anchors = [a for a in stage.anchors if shown is None or a.line in shown]
+    for anchor in anchors:
         own = (home[e] for e in anchor.equations if e in home)
         backward[anchor.line] = dict.fromkeys(own)
     for line, hits in forward.items():
-        for hit in hits:
+        for hit in hits if shown is None else shown.intersection(hits):
             backward[hit][line] = None
     return Matches(
         forward,
         {line: tuple(found) for line, found in backward.items() if found},
-        frozenset(anchor.line for anchor in stage.anchors if not anchor.exact),
+        frozenset(anchor.line for anchor in anchors if not anchor.exact),
     )

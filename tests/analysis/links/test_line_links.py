@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from jaxscope.analysis.hlo import parse_module
+from jaxscope.analysis.hlo import HloFrame, parse_module
 from jaxscope.analysis.links.anchors import ADDED, hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.elimination import ABSENT, NOT_LOWERED, eliminated
 from jaxscope.analysis.links.line_links import (
@@ -161,19 +161,29 @@ def test_tags_are_read_and_taken_out():
     assert without_tags("jit(eqn_5)/eqn_12_x") == "jit(eqn_5)/eqn_12_x"
 
 
-def test_clean_hlo_drops_tables_and_says_where_each_line_came_from():
+def test_clean_hlo_drops_tables_and_tags_and_knows_them_by_line():
     text = (
-        'HloModule m\n\nFileNames\n1 "a.py"\n\nStackFrames\n1 {file_location_id=1}\n\n\n'
+        'HloModule m\n\nFileNames\n1 "a.py"\n\nFileLocations\n1 {file_name_id=1 line=4}\n\n'
+        "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n\n\n"
         f'ENTRY %main () -> f32[] {{\n  %x = f32[] constant(0), metadata={{op_name="{tag(0, A)}/x"'
         " stack_frame_id=3}\n  %y = f32[] copy(%x), metadata={stack_frame_id=1}\n}\n"
     )
-    shown, origin = clean_hlo(text)
-    assert shown == (
+    clean = clean_hlo(text)
+    assert clean.text == (
         "HloModule m\n\nENTRY %main () -> f32[] {\n"
         '  %x = f32[] constant(0), metadata={op_name="x"}\n  %y = f32[] copy(%x)\n}\n'
     )
-    raw = text.split("\n")
-    assert [raw[n - 1][:7] for n in origin] == ["HloModu", "", "ENTRY %", "  %x = ", "  %y = ", "}"]
+    x, y = parse_module(clean.text).instructions()
+    assert (clean.name(x), clean.frames(x)) == (f"{tag(0, A)}/x", ())
+    assert (clean.name(y), clean.frames(y)) == ("", (HloFrame("a.py", "", 4),))
+
+
+def test_the_name_of_an_instruction_is_not_one_inside_its_sharding():
+    sharding = 'sharding={replicated metadata={op_name="s"}}'
+    line = f'  %x = f32[] add(%a, %b), {sharding}, metadata={{op_name="{tag(0, A)}/x"}}'
+    clean = clean_hlo(f"HloModule m\n\nENTRY %main () -> f32[] {{\n{line}\n}}\n")
+    (x,) = parse_module(clean.text).instructions()
+    assert (clean.name(x), x.op_name) == (f"{tag(0, A)}/x", "x")
 
 
 def test_tag_paths_complete_what_a_region_leaves_out():
@@ -233,8 +243,7 @@ PATHS = TagPaths([(tag(0, A),), (tag(0, A), tag(0, B)), (tag(1, A),), (tag(2, A)
 
 def hlo_stage(locator):
     module = parse_module(HLO)
-    lines = {number: number for number in range(1, len(HLO.split("\n")) + 1)}
-    return module, Stage(StageKind.OPTIMIZED_HLO, HLO, None, hlo_anchors(module, locator, lines))
+    return module, Stage(StageKind.OPTIMIZED_HLO, HLO, None, hlo_anchors(module, locator))
 
 
 def test_instructions_are_anchored_by_their_tags():
@@ -271,7 +280,6 @@ def test_without_tags_every_link_is_a_set_and_marked_so():
 
 
 def test_candidates_are_narrowed_by_line_primitive_column_and_scope():
-    from jaxscope.analysis.hlo import HloFrame
 
     equations = (
         equation(0, "add", 2, scope="a"),

@@ -43,7 +43,7 @@ def counted(event):
 
 def canonical(text):
     """HLO without metadata, names by order of appearance: what the executable computes."""
-    text, _ = clean_hlo(text)
+    text = clean_hlo(text).text
     text = re.sub(r", metadata=\{[^}]*\}", "", text)
     names = {}
     return re.sub(r"%[\w.\-]+", lambda m: f"%{names.setdefault(m[0], len(names))}", text)
