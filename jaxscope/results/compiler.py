@@ -44,11 +44,13 @@ class CompilerRecord(LiveRecord):
         Example:
             >>> report.price("passes")
         """
+        from jaxscope.capture.program.dump_process import prepare
         from jaxscope.capture.program.stages import Handles
 
         source = self._texts[program] if self.programs else None
         if not isinstance(source, Handles) or not source.compiles(StageKind(kind)):
             return 0.0
+        prepare(source.lowered)
         return self._first_s(program)
 
     def _first_s(self, program: int) -> float | None:

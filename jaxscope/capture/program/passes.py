@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,8 @@ from jaxscope.analysis.passes.snapshots import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
+from jaxscope.capture.program.dump_process import Refused, write_dump
+from jaxscope.capture.targets.workers import WorkerLost
 from jaxscope.model import Unavailable
 
 OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
@@ -109,7 +111,7 @@ def llvm_dump(lowered: Any, compiled: Any) -> LlvmModules | Unavailable:
         _check(here, compiled)
         return llvm_modules(_names(here), functools.partial(_read, here))
 
-    return _dumped(lowered, [LLVM_OPTIONS], read_dump, NEWER_LLVM_OPTIONS)
+    return _dumped(lowered, [LLVM_OPTIONS], read_dump, NEWER_LLVM_OPTIONS, hlo_only=False)
 
 
 def fusion_dump(lowered: Any, compiled: Any) -> FusionDump | Unavailable:
@@ -145,29 +147,49 @@ def _dumped(
     read: Callable[[Path, float], Read],
     newer: Options = NEWER_OPTIONS,
     meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
+    *,
+    hlo_only: bool = True,
 ) -> Read | Unavailable:
-    """Compile with the first options that XLA knows, and whose program is the one that runs."""
+    """Compile with the first options that XLA knows, and whose program is the one that runs.
+
+    Raises WorkerLost where the process that compiles ended or was too slow.
+
+    `hlo_only`: `read` needs nothing that XLA writes after its HLO, so that a dump is read all the
+    same where XLA failed later. A dump that is not whole is none of the program that runs.
+    """
     spent = 0.0
-    for number, options in enumerate(tries, 1):
+    reason = ""
+    for options in tries:
         try:
             with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
                 began = time.perf_counter()
+                failed: Exception | None = None
                 # Without `xla_dump_to`, all of it would be printed.
                 with meanwhile(Path(folder)):
-                    _compile(lowered, {"xla_dump_to": folder, **options}, newer)
+                    try:
+                        _compile(lowered, Path(folder), options, newer)
+                    except (Refused, WorkerLost) as error:
+                        failed = error
                 spent += time.perf_counter() - began
-                return read(Path(folder), spent)
+                if failed is None:
+                    return read(Path(folder), spent)
+                if hlo_only:
+                    with suppress(Exception):
+                        return read(Path(folder), spent)
+                raise failed
         except OtherProgram as error:
-            if number == len(tries):
-                return Unavailable(str(error))
+            reason = str(error)
+        except WorkerLost as lost:
+            if not lost.aborted or options is tries[-1]:
+                raise
         except Exception as error:
-            if _unknown_option(error) and number < len(tries):
-                continue
             why = str(error).partition("\n")[0]
+            kind = error.kind if isinstance(error, Refused) else type(error).__name__
             known = type(error) is ValueError
-            reason = why if known else f"this JAX gave none ({type(error).__name__}: {why})"
-            return Unavailable(reason)
-    raise AssertionError("no options")
+            reason = why if known else f"this JAX gave none ({kind}: {why})"
+            if not _jax.unknown_option(error):
+                break
+    return Unavailable(reason)
 
 
 def _names(here: Path) -> list[str]:
@@ -178,15 +200,15 @@ def _read(here: Path, name: str) -> str:
     return (here / name).read_bytes().decode("utf-8", "replace")
 
 
-def _compile(lowered: Any, options: Options, newer: Options) -> None:
+def _compile(lowered: Any, here: Path, options: Options, newer: Options) -> None:
+    options = {"xla_dump_to": str(here), **options}
+    asked = _jax.request_of(lowered)
+    if asked is not None:
+        write_dump(asked, here, options, newer)
+        return
     try:
         _jax.compile_apart(lowered, {**options, **newer})
     except Exception as error:
-        if not _unknown_option(error):
+        if not _jax.unknown_option(error):
             raise
         _jax.compile_apart(lowered, options)
-
-
-def _unknown_option(error: Exception) -> bool:
-    """Whether JAX rejected an option, which it does before it compiles."""
-    return "No such compile option" in str(error)
