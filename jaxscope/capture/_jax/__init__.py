@@ -26,9 +26,9 @@ from jaxscope.capture._jax.context import (
     trace_context,
 )
 from jaxscope.capture._jax.dumps import (
-    CompileRequest,
+    PortableCompile,
     compile_apart,
-    request_of,
+    portable_compile,
     serialized,
     unknown_option,
 )

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class CompileRequest:
+class PortableCompile:
     """A compilation as data, for another process."""
 
     program: bytes = field(repr=False)
@@ -24,7 +25,7 @@ class CompileRequest:
     """CPU devices that the other process needs; its thread pools depend on them too."""
 
 
-def request_of(lowered: Any) -> CompileRequest | None:
+def portable_compile(lowered: Any) -> PortableCompile | None:
     """The compilation of a `Lowered`; None for a device other than the CPU.
 
     `SerializeAsString` of jaxlib's `CompileOptions` and `mlir.module_to_bytecode`, seen on jax
@@ -39,13 +40,13 @@ def request_of(lowered: Any) -> CompileRequest | None:
     options: Any = _options(lowered, {})
     devices = max(backend.local_device_count(), len(computation._device_list))
     program = bytes(mlir.module_to_bytecode(computation._hlo))
-    return CompileRequest(program, options.SerializeAsString(), devices)
+    return PortableCompile(program, options.SerializeAsString(), devices)
 
 
-def compile_request(
+def compile_portable(
     program: bytes, options: bytes, given: Mapping[str, Any], newer: Mapping[str, Any]
 ) -> None:
-    """Compile a `CompileRequest` for CPUs of this process, with these options of XLA too.
+    """Compile a `PortableCompile` for CPUs of this process, with these options of XLA too.
 
     `newer` are left out where XLA does not know one of them. Raises what XLA raises.
     """
@@ -75,6 +76,34 @@ def compile_request(
                     raise
             else:
                 return
+
+
+@contextlib.contextmanager
+def logged(files: Sequence[str]) -> Generator[None]:
+    """Let these files of XLA write their log to stderr.
+
+    `absl_set_vlog_level` and `absl_set_min_log_level` of jaxlib's `utils`, seen on 0.8.1, 0.10.2
+    and 0.12.0.1. Raises AttributeError where they are gone.
+    """
+    if not files:
+        yield
+        return
+    from jaxlib import utils
+
+    home: Any = utils
+    home.absl_set_min_log_level(0)
+    before = [home.absl_set_vlog_level(name, _LOG_LEVEL) for name in files]
+    try:
+        yield
+    finally:
+        for name, level in zip(files, before, strict=True):
+            home.absl_set_vlog_level(name, level)
+        home.absl_set_min_log_level(_FATAL)
+
+
+_LOG_LEVEL = 3
+"""Of XLA, at which a pass writes its answers."""
+_FATAL = 3
 
 
 def unknown_option(error: Exception) -> bool:

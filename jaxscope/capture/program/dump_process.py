@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from jaxscope.capture import _jax
 from jaxscope.capture.targets import workers
 from jaxscope.capture.targets.workers import WorkerLost
 
+LOG = "log"
 LIMIT_S = 1800.0
 """Seconds for one dump; an interrupt ends it earlier."""
 _DEVICES = re.compile(r"--xla_force_host_platform_device_count=\S+")
 
 
-class Refused(Exception):
+class DumpError(Exception):
     """XLA raised an error, of this type in the other process."""
 
     def __init__(self, kind: str, text: str) -> None:
@@ -36,26 +37,35 @@ class Refused(Exception):
 def prepare(lowered: Any) -> None:
     """Start the process, so that it is ready once a dump is requested. Never raises."""
     with suppress(Exception):
-        asked = _jax.request_of(lowered)
+        asked = _jax.portable_compile(lowered)
         if asked is not None:
             workers.started(*_command(asked.devices))
 
 
 def write_dump(
-    asked: _jax.CompileRequest, folder: Path, options: Mapping[str, Any], newer: Mapping[str, Any]
+    asked: _jax.PortableCompile,
+    folder: Path,
+    options: Mapping[str, Any],
+    newer: Mapping[str, Any],
+    log: Sequence[str] = (),
 ) -> None:
     """Compile with these options; `newer` are left out where XLA does not know one of them.
 
-    Raises Refused for an error of XLA, and WorkerLost where the process ended or took too long.
+    `log` are files of XLA, by name, whose log is written to the file `LOG`.
+
+    Raises DumpError for an error of XLA, and WorkerLost where the process ended or took too long.
     """
     (folder / "program.mlir").write_bytes(asked.program)
     (folder / "options").write_bytes(asked.options)
-    (folder / "request.json").write_text(json.dumps({"dump": dict(options), "newer": dict(newer)}))
+    request = {"dump": dict(options), "newer": dict(newer), "log": list(log)}
+    (folder / "request.json").write_text(json.dumps(request))
     with workers.worker(*_command(asked.devices)) as running:
-        running.ask(folder, LIMIT_S)
+        written = running.ask(folder, LIMIT_S)
+    if log:
+        (folder / LOG).write_bytes(written)
     error = json.loads((folder / "answer.json").read_text()).get("error")
     if error is not None:
-        raise Refused(*error)
+        raise DumpError(*error)
 
 
 def sentence(lost: WorkerLost) -> str:

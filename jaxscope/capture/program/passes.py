@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jaxscope.analysis.machine_code.llvm import LlvmModules, llvm_modules
-from jaxscope.analysis.passes.remarks import FusionLog, read_log
+from jaxscope.analysis.passes.remarks import LOGGED, FusionLog, read_log
 from jaxscope.analysis.passes.snapshots import (
     OtherProgram,
     SnapshotReader,
@@ -22,18 +22,15 @@ from jaxscope.analysis.passes.snapshots import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
-from jaxscope.capture.program.dump_process import Refused, write_dump
+from jaxscope.capture.program.dump_process import LOG, DumpError, write_dump
 from jaxscope.capture.targets.workers import WorkerLost
 from jaxscope.model import Unavailable
 
 OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
 LLVM_OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True}
-# The states of the fusion pass as a page per computation: XLA draws the program for each of them,
-# which takes the square of its size.
 FUSION_OPTIONS: dict[str, str | bool] = {
     "xla_dump_hlo_as_text": True,
     "xla_dump_hlo_pass_re": "^fusion$",
-    "xla_dump_fusion_visualization": True,
 }
 QUICK: dict[str, str | bool | int] = {
     "xla_backend_optimization_level": 0,
@@ -53,8 +50,7 @@ class FusionDump:
     """The program after the fusion pass, and the answers that the pass gave."""
 
     text: str
-    log: FusionLog | None
-    """None where the program is too large for it."""
+    log: FusionLog
     seconds: float
 
 
@@ -119,14 +115,15 @@ def fusion_dump(lowered: Any, compiled: Any) -> FusionDump | Unavailable:
 
     def read_dump(here: Path, seconds: float) -> FusionDump:
         names = _names(here)
-        pages = [_read(here, name) for name in names if name.endswith("_fusion.html")]
         text = next((name for name in names if ".after_fusion." in name), "")
-        if not text or not pages:
-            raise ValueError("XLA fused nothing, or its pass for this device keeps no log")
+        if LOG not in names:
+            raise ValueError("only XLA's fusion pass for CPUs keeps a log of its answers")
+        if not text:
+            raise ValueError("XLA fused nothing")
         _check(here, compiled)
-        return FusionDump(_read(here, text), read_log(pages), seconds)
+        return FusionDump(_read(here, text), read_log(_read(here, LOG).split("\n")), seconds)
 
-    return _dumped(lowered, [{**FUSION_OPTIONS, **QUICK}, FUSION_OPTIONS], read_dump)
+    return _dumped(lowered, [{**FUSION_OPTIONS, **QUICK}, FUSION_OPTIONS], read_dump, log=LOGGED)
 
 
 def _check(here: Path, compiled: Any) -> None:
@@ -148,6 +145,7 @@ def _dumped(
     newer: Options = NEWER_OPTIONS,
     meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
     *,
+    log: Sequence[str] = (),
     hlo_only: bool = True,
 ) -> Read | Unavailable:
     """Compile with the first options that XLA knows, and whose program is the one that runs.
@@ -167,8 +165,8 @@ def _dumped(
                 # Without `xla_dump_to`, all of it would be printed.
                 with meanwhile(Path(folder)):
                     try:
-                        _compile(lowered, Path(folder), options, newer)
-                    except (Refused, WorkerLost) as error:
+                        _compile(lowered, Path(folder), options, newer, log)
+                    except (DumpError, WorkerLost) as error:
                         failed = error
                 spent += time.perf_counter() - began
                 if failed is None:
@@ -184,7 +182,7 @@ def _dumped(
                 raise
         except Exception as error:
             why = str(error).partition("\n")[0]
-            kind = error.kind if isinstance(error, Refused) else type(error).__name__
+            kind = error.kind if isinstance(error, DumpError) else type(error).__name__
             known = type(error) is ValueError
             reason = why if known else f"this JAX gave none ({kind}: {why})"
             if not _jax.unknown_option(error):
@@ -200,11 +198,13 @@ def _read(here: Path, name: str) -> str:
     return (here / name).read_bytes().decode("utf-8", "replace")
 
 
-def _compile(lowered: Any, here: Path, options: Options, newer: Options) -> None:
+def _compile(
+    lowered: Any, here: Path, options: Options, newer: Options, log: Sequence[str]
+) -> None:
     options = {"xla_dump_to": str(here), **options}
-    asked = _jax.request_of(lowered)
+    asked = _jax.portable_compile(lowered)
     if asked is not None:
-        write_dump(asked, here, options, newer)
+        write_dump(asked, here, options, newer, log)
         return
     try:
         _jax.compile_apart(lowered, {**options, **newer})

@@ -60,7 +60,8 @@ def _dump(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from jaxscope.capture._jax import dumps
 
     program, options = ((folder / name).read_bytes() for name in ("program.mlir", "options"))
-    dumps.compile_request(program, options, request["dump"], request["newer"])
+    with dumps.logged(request["log"]):
+        dumps.compile_portable(program, options, request["dump"], request["newer"])
     return {}
 
 

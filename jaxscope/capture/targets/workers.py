@@ -79,8 +79,11 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, folder: Path, limit_s: float) -> None:
-        """Wait until the folder has an answer; raises WorkerLost, and ends the process, if not."""
+    def ask(self, folder: Path, limit_s: float) -> bytes:
+        """Wait until the folder has an answer; raises WorkerLost, and ends the process, if not.
+
+        Returns what the process wrote to stderr.
+        """
         assert self._process.stdin is not None
         end = time.monotonic() + limit_s
         self._errors.seek(0, os.SEEK_END)
@@ -93,6 +96,7 @@ class Worker:
                     raise self._lost(begin)
                 if time.monotonic() > end:
                     raise WorkerLost(None)
+            return self._written(begin)
         except OSError:  # its pipe is closed
             raise self._lost(begin) from None
         except BaseException:
@@ -124,10 +128,13 @@ class Worker:
                 self._answered.put(line.strip())
         self._answered.put("")
 
+    def _written(self, begin: int) -> bytes:
+        self._errors.seek(begin)
+        return self._errors.read()
+
     def _lost(self, begin: int) -> WorkerLost:
         code = self._process.wait(5)
-        self._errors.seek(begin)
-        written = self._errors.read().decode("utf-8", "replace")
+        written = self._written(begin).decode("utf-8", "replace")
         lines = [line.strip() for line in written.splitlines() if line.strip()]
         fatal = _FATAL.search(written)
         said = next(filter(None, fatal.groups())) if fatal else ""

@@ -28,10 +28,10 @@ import os, runpy, sys, time
 sys.path.insert(0, sys.argv[2])
 sys.path.insert(0, sys.argv[1])
 from jaxscope.capture._jax import dumps
-compile_request = dumps.compile_request
+compile_portable = dumps.compile_portable
 def broken(*given):
     {body}
-dumps.compile_request = broken
+dumps.compile_portable = broken
 runpy.run_path({worker!r}, run_name="__main__")
 """
 
@@ -105,7 +105,7 @@ def test_the_end_of_the_process_is_a_sentence_and_the_next_dump_is_usable(
 def test_a_dump_whose_hlo_is_whole_is_read_although_xla_aborted_later(
     planted: Callable[[str], None],
 ) -> None:
-    planted("compile_request(*given); os.abort()")
+    planted("compile_portable(*given); os.abort()")
     report = inspected()
     passes = report.passes()
     assert not isinstance(passes, Unavailable)
