@@ -28,6 +28,7 @@ from jaxscope.capture._jax.context import (
 from jaxscope.capture._jax.dumps import (
     PortableCompile,
     compile_apart,
+    cpu_devices,
     portable_compile,
     serialized,
     unknown_option,

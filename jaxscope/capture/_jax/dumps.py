@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,14 +34,22 @@ def portable_compile(lowered: Any) -> PortableCompile | None:
     """
     from jax._src.interpreters import mlir
 
+    devices = cpu_devices(lowered)
+    if devices is None:
+        return None
+    options: Any = _options(lowered, {})
+    program = bytes(mlir.module_to_bytecode(lowered._lowering._hlo))
+    return PortableCompile(program, options.SerializeAsString(), devices)
+
+
+def cpu_devices(lowered: Any) -> int | None:
+    """The CPU devices that another process needs to compile a `Lowered`; None for a program of
+    another platform. Raises what `compile_apart` does."""
     computation = lowered._lowering
     backend = computation.compile_args["backend"]
     if backend.platform != "cpu":
         return None
-    options: Any = _options(lowered, {})
-    devices = max(backend.local_device_count(), len(computation._device_list))
-    program = bytes(mlir.module_to_bytecode(computation._hlo))
-    return PortableCompile(program, options.SerializeAsString(), devices)
+    return max(backend.local_device_count(), len(computation._device_list))
 
 
 def compile_portable(
@@ -88,9 +97,7 @@ def logged(files: Sequence[str]) -> Generator[None]:
     if not files:
         yield
         return
-    from jaxlib import utils
-
-    home: Any = utils
+    home: Any = importlib.import_module("jaxlib.utils")
     home.absl_set_min_log_level(0)
     before = [home.absl_set_vlog_level(name, _LOG_LEVEL) for name in files]
     try:

@@ -37,9 +37,9 @@ class DumpError(Exception):
 def prepare(lowered: Any) -> None:
     """Start the process, so that it is ready once a dump is requested. Never raises."""
     with suppress(Exception):
-        asked = _jax.portable_compile(lowered)
-        if asked is not None:
-            workers.started(*_command(asked.devices))
+        devices = _jax.cpu_devices(lowered)
+        if devices is not None:
+            workers.started(*_command(devices))
 
 
 def write_dump(
