@@ -32,6 +32,7 @@ BUDGETS = (
     "first_cell",
     "link_cost",
     "passes_price",
+    "dump_price",
     "compile_counts",
     "viewer",
     "profile_answer",

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 import jaxscope
 from jaxscope.analysis.targets.names import KINDS, read_target
-from jaxscope.capture.targets import environment, process
+from jaxscope.capture.targets import environment, workers
 from jaxscope.capture.targets.environment import TargetError
 from jaxscope.model import Program
 from measurements import programs_plain
@@ -67,7 +67,7 @@ def measure() -> dict[str, Any]:
             found["memory"] = memory()
         found["links"] = links([name for name in LINKED if name in targets])
     finally:
-        process.end_all()
+        workers.end_all()
     return found
 
 
@@ -85,7 +85,7 @@ def quickstart(targets: list[str]) -> dict[str, Any]:
     x = jax.ShapeDtypeStruct((10_000, 10_000), jnp.float32)
     samples: list[float] = []
     for _ in range(ROUNDS):
-        process.end_all()
+        workers.end_all()
         began = time.perf_counter()
         jaxscope.compare_targets(standardize, x, targets=targets)
         samples.append(time.perf_counter() - began)

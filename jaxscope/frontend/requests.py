@@ -40,8 +40,9 @@ def reply(answered: Callable[[], bytes]) -> tuple[Json, list[bytes]]:
 
 
 def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
-    """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, the program
-    before and after a pass for `{"op": "pass", "program": 0, "number": 9}`, a plotly figure for
+    """Gzipped JSON: a `StageAnswer` for `{"op": "stage", "program": 0, "kind": "hlo"}`, the
+    seconds of its compilation for `{"op": "price", …}`, the program before and after a pass for
+    `{"op": "pass", "program": 0, "number": 9}`, a plotly figure for
     `{"op": "figure", "kind": "stack"}`.
 
     Raises Refused with the reason.
@@ -49,6 +50,9 @@ def answer(report: ShownReport, request: Mapping[str, Any]) -> bytes:
     match request.get("op"):
         case "stage":
             return packed(_stage(report, request))
+        case "price":
+            number = _program(report, request)
+            return packed({"seconds": report.price(_kind(request), number) or 0.0})
         case "pass":
             return packed(_pass(report, request))
         case "figure":
@@ -73,10 +77,8 @@ def _compressed(text: str) -> bytes:
 def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     from jaxscope.view.bundle.figures import by_instruction, lost
 
-    number, kind = _program(report, request), request.get("kind")
-    if kind not in list(StageKind):
-        raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
-    stage = report.stage(str(kind), number)
+    number = _program(report, request)
+    stage = report.stage(_kind(request), number)
     found: Json = {"stage": to_json(stage)}
     program = report.programs[number]
     if stage.kind is StageKind.OPTIMIZED_HLO and stage.text:
@@ -87,6 +89,13 @@ def _stage(report: ShownReport, request: Mapping[str, Any]) -> Json:
     if len(program.equations) > MANY:
         found["equations"] = to_json(program.equations)
     return found
+
+
+def _kind(request: Mapping[str, Any]) -> str:
+    kind = request.get("kind")
+    if kind not in list(StageKind):
+        raise Refused(f"There is no stage {kind!r}; there are {', '.join(StageKind)}.")
+    return str(kind)
 
 
 def _program(report: ShownReport, request: Mapping[str, Any]) -> int:

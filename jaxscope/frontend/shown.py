@@ -36,6 +36,10 @@ class ShownReport(ShownResult, Protocol):
         """One text of a program."""
         ...
 
+    def price(self, kind: str, program: int = 0) -> float | None:
+        """Seconds of the compilation that a text needs."""
+        ...
+
     def passes(self, program: int = 0) -> Any:
         """The passes of XLA over a program, or the reason why there are none."""
         ...

@@ -36,20 +36,28 @@ class CompilerRecord(LiveRecord):
         return found if isinstance(found, Unavailable) else CompileTimes(found)
 
     def price(self, kind: str, program: int = 0) -> float | None:
-        """Seconds of the compilation that a request for this stage takes: about those of the first.
+        """Estimated seconds of the compilation that a request for this stage takes.
 
-        0 where nothing compiles, and None where the first compilation was not seen. The log of the
-        fusion remarks adds up to 3 s.
+        From those of the first compilation and the size of the program: off by half at most for
+        programs from 10 to 7 000 instructions. 0 where nothing compiles, and None where the first
+        compilation was not seen. It starts the process that compiles, which takes 0.6 s once.
 
         Example:
             >>> report.price("passes")
         """
+        from jaxscope.capture.program.compiled_again import dump_price
+        from jaxscope.capture.program.dump_process import prepare
         from jaxscope.capture.program.stages import Handles
 
         source = self._texts[program] if self.programs else None
         if not isinstance(source, Handles) or not source.compiles(StageKind(kind)):
             return 0.0
-        return self._first_s(program)
+        prepare(source.lowered)
+        first = self._first_s(program)
+        if first is None:
+            return None
+        text = source.text(StageKind.OPTIMIZED_HLO).text
+        return dump_price(StageKind(kind), first, text.count(" = "))
 
     def _first_s(self, program: int) -> float | None:
         """Seconds of XLA when it compiled the program."""

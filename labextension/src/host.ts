@@ -14,12 +14,20 @@ export class TextAbsent extends Error {
   }
 }
 
+/** The seconds of an answer to a question for a price. */
+export function readPrice(answer: unknown): number {
+  const seconds = (answer as { seconds?: unknown } | null)?.seconds;
+  return typeof seconds === "number" ? seconds : 0;
+}
+
 export const INCOMPLETE = "The kernel's answer is incomplete.";
 
 export interface Host {
   readonly name: "lab" | "widget" | "page";
   /** Rejects with `TextAbsent`. Undefined where there is no kernel. */
   fetchStage?(report: string, program: number, kind: StageKind): Promise<StageAnswerJson>;
+  /** Seconds of the compilation that a text needs; 0 if unknown. The kernel prepares for it. */
+  fetchPrice?(report: string, program: number, kind: StageKind): Promise<number>;
   /** The program before and after a pass of XLA. Rejects with `TextAbsent`. */
   fetchPass?(report: string, program: number, number: number): Promise<StageDiffJson>;
   /** Calls back when an absent text may be available again; returns the unsubscribe function. */

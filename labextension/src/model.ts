@@ -200,7 +200,7 @@ export class ReportModel {
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
     if (this.compiles(kind) && !this.agreed.has(this.compilation(kind)))
-      return this.keep(key, { state: "priced", seconds: this.price() });
+      return this.priced(key, kind);
     return { state: "requested" };
   }
 
@@ -210,9 +210,18 @@ export class ReportModel {
     return saved || !this.figures || kind in this.figures.omitted;
   }
 
-  /** The seconds of XLA for this program, which one more compilation takes again; 0 if unknown. */
-  price(): number {
-    return this.figures?.compile_s ?? 0;
+  /** With the seconds of the first compilation, until the kernel has answered. */
+  private priced(key: string, kind: StageKind): TextState {
+    const asked = this.host.fetchPrice?.(this.payload.id, this.program, kind);
+    asked?.then(
+      (seconds) => {
+        if (!seconds || this.texts.get(key)?.state !== "priced") return;
+        this.keep(key, { state: "priced", seconds });
+        this.notify("texts");
+      },
+      () => {}, // The text itself will say why the kernel does not answer.
+    );
+    return this.keep(key, { state: "priced", seconds: this.figures?.compile_s ?? 0 });
   }
 
   /** Whether the text needs one more compilation. */

@@ -484,3 +484,25 @@ test("a text that costs a compilation is fetched after agreeing to its price", a
   expect(asked).toEqual(["llvm", "llvm_optimized"]);
   expect(report.text("llvm").state).toBe("live");
 });
+
+test("the price is that of the kernel once it has answered", async () => {
+  let answered: (seconds: number) => void = () => {};
+  const asked: string[] = [];
+  const fetchPrice = (_: string, __: number, kind: StageJson["kind"]) => {
+    asked.push(kind);
+    return new Promise<number>((done) => {
+      answered = done;
+    });
+  };
+  const fetchStage = () => Promise.reject(new TextAbsent("error"));
+  const changes = { programs: [{ ...program, stages: [] }] };
+  const host = { name: "lab" as const, fetchStage, fetchPrice };
+  const report = model({ compile_s: 9 }, changes, host, "7");
+  expect(report.text("passes")).toEqual({ state: "priced", seconds: 9 });
+  expect(report.text("passes")).toEqual({ state: "priced", seconds: 9 });
+  expect(asked).toEqual(["passes"]);
+  answered(2.5);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(report.text("passes")).toEqual({ state: "priced", seconds: 2.5 });
+});

@@ -76,6 +76,22 @@ def test_a_report_from_a_file_has_no_passes_to_compare() -> None:
         answer(Report(load()), {"op": "pass", "number": 1})
 
 
+def test_the_price_of_a_stage_is_that_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = Report(load())
+    asked: list[tuple[str, int]] = []
+
+    def price(kind: str, program: int = 0) -> float:
+        asked.append((kind, program))
+        return 1.5
+
+    monkeypatch.setattr(report, "price", price)
+    packed = answer(report, {"op": "price", "kind": "passes", "program": 0})
+    assert json.loads(gzip.decompress(packed)) == {"seconds": 1.5}
+    assert asked == [("passes", 0)]
+    with pytest.raises(Refused, match="There is no stage 'spirv'"):
+        answer(report, {"op": "price", "kind": "spirv"})
+
+
 class Slow:
     """Live handles whose texts are made while others ask."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import jaxscope
-from jaxscope.capture.targets import environment, process
+from jaxscope.capture.targets import environment, process, workers
 from tests.magics.notebook import Notebook, open_notebook
 
 pytestmark = pytest.mark.jax
@@ -21,7 +21,7 @@ def nb() -> Iterator[Notebook]:
     with open_notebook() as notebook:
         notebook.must("import jax, jax.numpy as jnp\nx = jnp.ones((64, 130))")
         yield notebook
-    process.end_all()
+    workers.end_all()
 
 
 def test_a_cell_is_compiled_and_not_run(nb: Notebook) -> None:

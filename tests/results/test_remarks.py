@@ -29,12 +29,7 @@ def apart(x: Any) -> Any:
 
 
 def remarks_of(report: jaxscope.Report) -> Remarks:
-    """The remarks; skips the test with a jaxlib that keeps no log of its fusions (0.12)."""
     found = report.remarks()
-    if isinstance(found, Unavailable) and "keeps no log" in found.reason:
-        newest = tuple(map(int, jax.__version_info__[:2])) >= (0, 11)
-        assert newest, found
-        pytest.skip(found.reason)
     assert isinstance(found, Remarks), found
     return found
 
@@ -107,20 +102,17 @@ def test_one_compilation_serves_all_calls(
     assert [*again] == [*remarks]
 
 
-def test_a_large_program_has_the_same_pairs_and_only_certain_reasons(
-    remarks: Remarks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fusions, "MOST_LOGGED", 2)
+def test_xla_logs_its_answers_for_a_program_of_any_size() -> None:
+    def many(x: Any) -> Any:
+        for _ in range(150):
+            x = jnp.sort(jnp.tanh(x) * 2, 0)
+        return x
+
     with jaxscope.options(runs=0):
-        found = jaxscope.inspect(apart, jnp.ones((32, 16))).remarks()
-    assert isinstance(found, Remarks)
-    assert [(r.producer, r.consumer, r.bytes) for r in found] == [
-        (r.producer, r.consumer, r.bytes) for r in remarks
-    ]
-    for mine, logged in zip(found, remarks, strict=True):
-        assert mine.xla == ""
-        assert bool(mine.reason) is not mine.fusible
-        assert mine.fusible is logged.fusible
+        report = jaxscope.inspect(many, jnp.ones((32, 16)))
+    found = remarks_of(report)
+    assert len(found) >= 150
+    assert all(one.xla for one in found)
 
 
 def two_readers(x: Any) -> Any:

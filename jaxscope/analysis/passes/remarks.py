@@ -1,9 +1,15 @@
 """Pairs of instructions that XLA's fusion pass left apart, with the reasons that it logged.
 
 The pass goes from the results to the inputs, and asks for each operand of an instruction whether to
-fuse it in. It logs each answer: `About to fuse |p| into |c|`, `Fused |p| into |f|`, where f is the
-name that c has from now on, and `Not fusing |p| into |c| as …`, again after each change of c.
-Written by `xla_dump_fusion_visualization`, seen on jaxlib 0.8.1, 0.10.2 and 0.12.0.
+fuse it in, again after each change of the instruction. The lines of its log, seen on jaxlib 0.8.1,
+0.10.2 and 0.12.0.1:
+
+    Considering for fusion: operand 0 of %c = …
+    not fusing operand %p = … because …
+           created new fusion: %f = …
+
+f is the name that c has from now on. The first line is missing where c is a library call, and where
+p alone decides.
 """
 
 from __future__ import annotations
@@ -18,11 +24,11 @@ from jaxscope.analysis.links.anchors import APPLYING
 from jaxscope.model import Anchor
 from jaxscope.model.compiler.remarks import FusionRemark
 
-# [12, "Not fusing |tanh.0| into |multiply_fusion| as Fusion is not profitable. ; multi-output …"]
-_STATE = re.compile(r'\[\d+, "((?:[^"\\]|\\.)*)"')
-_ABOUT = re.compile(r"About to (?:MOF-)?fuse \|(.+?)\| into \|(.+?)\|")
-_FUSED = re.compile(r"Fused \|(.+?)\| into \|(.+?)\|")
-_NOT = re.compile(r"Not fusing \|(.+?)\| into \|(.+?)\| as (.*)$")
+LOGGED = ("instruction_fusion", "cpu_instruction_fusion")
+"""The files of XLA whose lines they are."""
+_CONSIDERED = re.compile(r"Considering for fusion: operand \d+ of (?:ROOT )?%(\S+) = ")
+_FUSED = re.compile(r"created new fusion: (?:ROOT )?%(\S+) = ")
+_NOT = re.compile(r"not fusing operand (?:ROOT )?%(\S+) = .* because (.*)$")
 _OF_SEVERAL_OUTPUTS = re.compile(r" ; multi-output .*$")
 # Those that compute nothing that memory would hold a second time.
 _TRIVIAL = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "after-all"})
@@ -33,6 +39,9 @@ _OWN = frozenset({
     "reduce-window", "rng", "rng-bit-generator", "scatter", "select-and-scatter", "sort",
     "triangular-solve", "while",
 })  # fmt: skip
+_OF_LIBRARY = "Don't fuse instructions from custom fusions/calls"
+_OF_PRODUCER = "operand can not be duplicated"
+_UNNAMED = (_OF_LIBRARY, _OF_PRODUCER)
 _LIBRARY = "the consumer is a library call"
 _OWN_PRODUCER = "`{producer}` has a kernel or library call of its own"
 _OWN_CONSUMER = "`{consumer}` has a kernel or library call of its own"
@@ -41,7 +50,7 @@ REASONS: dict[str, str] = {
     "expensive producer would be duplicated": (
         "`{producer}` is expensive, and each of its consumers would compute it again"
     ),
-    "operand can not be duplicated": (
+    _OF_PRODUCER: (
         "not all consumers of `{producer}` can take it in, and computing it more than once would "
         "read more memory than its result has"
     ),
@@ -50,7 +59,7 @@ REASONS: dict[str, str] = {
     ),
     "Producer is not loop-fusible.": _OWN_PRODUCER,
     "Not fusing: not found a fusible case": _OWN_CONSUMER,
-    "Don't fuse instructions from custom fusions/calls": _LIBRARY,
+    _OF_LIBRARY: _LIBRARY,
     "Concatenate fusion is inefficient.": (
         "a concatenation of many operands, or along the last axis, is faster as a copy of its own"
     ),
@@ -68,27 +77,33 @@ REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FusionLog:
-    """The last answer of the fusion pass for each pair of names after it."""
+    """The last answer of the fusion pass for each pair of names after it. The consumer is empty
+    where the log does not name it."""
 
     reasons: dict[tuple[str, str], str]
 
+    def reason(self, producer: str, consumer: str, *, library: bool) -> str:
+        """The answer for a pair; empty where there is none. `library`: the consumer is a call."""
+        unnamed = self.reasons.get((producer, ""), "")
+        if unnamed == _OF_PRODUCER or (library and unnamed):
+            return unnamed
+        return self.reasons.get((producer, consumer), "")
 
-def read_log(pages: Iterable[str]) -> FusionLog:
-    """Read the pages of a dump: one per computation."""
+
+def read_log(lines: Iterable[str]) -> FusionLog:
+    """Read the log of one compilation."""
     renamed: dict[str, str] = {}
     answers: list[tuple[str, str, str]] = []
-    for page in pages:
-        consumer = ""
-        for state in _STATE.finditer(page):
-            text = state[1]
-            if about := _ABOUT.match(text):
-                consumer = about[2]
-            elif fused := _FUSED.match(text):
-                if consumer and consumer != fused[2]:
-                    renamed[consumer] = fused[2]
-                consumer = ""
-            elif answer := _NOT.match(text):
-                answers.append((answer[1], answer[2], _OF_SEVERAL_OUTPUTS.sub("", answer[3])))
+    consumer = ""
+    for line in lines:
+        if considered := _CONSIDERED.search(line):
+            consumer = considered[1]
+        elif fused := _FUSED.search(line):
+            if consumer not in ("", fused[1]):
+                renamed[consumer] = fused[1]
+        elif answer := _NOT.search(line):
+            why = _OF_SEVERAL_OUTPUTS.sub("", answer[2])
+            answers.append((answer[1], "" if why in _UNNAMED else consumer, why))
 
     def last(name: str) -> str:
         seen: set[str] = set()
@@ -102,33 +117,31 @@ def read_log(pages: Iterable[str]) -> FusionLog:
 
 def fusion_remarks(
     after: HloModule,
-    log: FusionLog | None,
+    log: FusionLog,
     lines: Callable[[Instruction], tuple[int, ...]] = lambda _: (),
 ) -> tuple[FusionRemark, ...]:
     """All pairs that the pass left apart, those with the most bytes first.
 
     `after` is the program after the pass; `lines` gives the lines of one of its instructions.
-    Without a log, only pairs that cannot be fused because of what they are have a reason.
     """
     found: list[FusionRemark] = []
     readers = users(after.instructions())
     executed = executed_times(after)
     for producer, consumer, hops in _pairs(after):
         times = executed.get(producer.computation)
-        reasons = {} if log is None else log.reasons
-        given = next((why for hop in hops if (why := reasons.get(hop))), "")
-        apart = _apart(producer, consumer)
+        library = consumer.opcode == "custom-call" or _is_library(consumer)
+        given = next((why for hop in hops if (why := log.reason(*hop, library=library))), "")
         found.append(
             FusionRemark(
                 producer.name,
                 consumer.name,
                 reason=_reason(
-                    REASONS.get(given, given.rstrip(".")) if log is not None else apart,
+                    REASONS.get(given, given.rstrip(".")),
                     _opcode(producer, after),
                     _opcode(consumer, after),
                 ),
                 xla=given,
-                fusible=not apart,
+                fusible=_are_loops(producer, consumer),
                 bytes=producer.shape.bytes,
                 only_reader=all(len(readers.get(name, ())) == 1 for name, _ in hops),
                 times=times.times if times is not None and times.known else None,
@@ -154,16 +167,9 @@ def remarks_text(
     return "\n".join(lines), tuple(anchors)
 
 
-def _apart(producer: Instruction, consumer: Instruction) -> str:
-    """The clause for a pair of which one side is no loop; empty for two loops.
-
-    Each of these forbids the fusion by itself: shouldFuse of cpu_instruction_fusion.cc.
-    """
-    if _is_library(consumer):
-        return _LIBRARY
-    if consumer.opcode in _OWN:
-        return _OWN_CONSUMER
-    return _OWN_PRODUCER if producer.opcode in _OWN or _is_library(producer) else ""
+def _are_loops(producer: Instruction, consumer: Instruction) -> bool:
+    """Whether none of both has a kernel or a library call of its own, which forbids a fusion."""
+    return not any(one.opcode in _OWN or _is_library(one) for one in (producer, consumer))
 
 
 def _is_library(instruction: Instruction) -> bool:

@@ -25,7 +25,14 @@ from jaxscope.capture._jax.context import (
     setting_values,
     trace_context,
 )
-from jaxscope.capture._jax.dumps import compile_apart, serialized
+from jaxscope.capture._jax.dumps import (
+    PortableCompile,
+    compile_apart,
+    cpu_devices,
+    portable_compile,
+    serialized,
+    unknown_option,
+)
 from jaxscope.capture._jax.equations import (
     FrameMark,
     as_function,

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 from jaxscope.analysis.hlo import Instruction
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.passes.remarks import fusion_remarks
-from jaxscope.capture.program.passes import FusionDump, fusion_dump
+from jaxscope.capture.program.passes import fusion_dump
 from jaxscope.model import Unavailable
 from jaxscope.model.compiler.remarks import FusionRemark
 
 if TYPE_CHECKING:
     from jaxscope.capture.program.stages import Handles
-
-MOST_LOGGED = 500
-"""Instructions of the optimized program up to which XLA's log is read; with 800 it takes 7 s more
-than the compilation. Of larger ones the passes are read, which costs no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +29,7 @@ class FusionRemarks:
 
 def read_remarks(handles: Handles) -> FusionRemarks | Unavailable:
     """Compile the program once more, and read why its values stayed apart."""
-    module = handles.module()
-    if isinstance(module, Unavailable):
-        return module
-    found = _after_fusion(handles, logged=len(module.by_name) <= MOST_LOGGED)
+    found = fusion_dump(handles.lowered, handles.compiled)
     if isinstance(found, Unavailable):
         return found
     after, equations = handles.linked(found.text)
@@ -48,15 +41,3 @@ def read_remarks(handles: Handles) -> FusionRemarks | Unavailable:
         return tuple(sorted({span.line for span in spans if span is not None}))
 
     return FusionRemarks(fusion_remarks(after, found.log, lines), equations, found.seconds)
-
-
-def _after_fusion(handles: Handles, *, logged: bool) -> FusionDump | Unavailable:
-    if logged:
-        return fusion_dump(handles.lowered, handles.compiled)
-    passes = handles.passes()
-    if isinstance(passes, Unavailable):
-        return passes
-    numbers = [one.number for one in passes.passes if one.name == "fusion"]
-    if not numbers:
-        return Unavailable("XLA fused nothing")
-    return FusionDump(passes.raw(numbers[-1]), None, passes.seconds)

@@ -7,13 +7,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from jaxscope.analysis.machine_code.llvm import LlvmModules, llvm_modules
-from jaxscope.analysis.passes.remarks import FusionLog, read_log
+from jaxscope.analysis.passes.remarks import LOGGED, FusionLog, read_log
 from jaxscope.analysis.passes.snapshots import (
     OtherProgram,
     SnapshotReader,
@@ -22,16 +22,15 @@ from jaxscope.analysis.passes.snapshots import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
+from jaxscope.capture.program.dump_process import LOG, DumpError, write_dump
+from jaxscope.capture.targets.workers import WorkerLost
 from jaxscope.model import Unavailable
 
 OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
 LLVM_OPTIONS: dict[str, str | bool] = {"xla_dump_hlo_as_text": True}
-# The states of the fusion pass as a page per computation: XLA draws the program for each of them,
-# which takes the square of its size.
 FUSION_OPTIONS: dict[str, str | bool] = {
     "xla_dump_hlo_as_text": True,
     "xla_dump_hlo_pass_re": "^fusion$",
-    "xla_dump_fusion_visualization": True,
 }
 QUICK: dict[str, str | bool | int] = {
     "xla_backend_optimization_level": 0,
@@ -51,8 +50,7 @@ class FusionDump:
     """The program after the fusion pass, and the answers that the pass gave."""
 
     text: str
-    log: FusionLog | None
-    """None where the program is too large for it."""
+    log: FusionLog
     seconds: float
 
 
@@ -109,7 +107,7 @@ def llvm_dump(lowered: Any, compiled: Any) -> LlvmModules | Unavailable:
         _check(here, compiled)
         return llvm_modules(_names(here), functools.partial(_read, here))
 
-    return _dumped(lowered, [LLVM_OPTIONS], read_dump, NEWER_LLVM_OPTIONS)
+    return _dumped(lowered, [LLVM_OPTIONS], read_dump, NEWER_LLVM_OPTIONS, hlo_only=False)
 
 
 def fusion_dump(lowered: Any, compiled: Any) -> FusionDump | Unavailable:
@@ -117,14 +115,15 @@ def fusion_dump(lowered: Any, compiled: Any) -> FusionDump | Unavailable:
 
     def read_dump(here: Path, seconds: float) -> FusionDump:
         names = _names(here)
-        pages = [_read(here, name) for name in names if name.endswith("_fusion.html")]
         text = next((name for name in names if ".after_fusion." in name), "")
-        if not text or not pages:
-            raise ValueError("XLA fused nothing, or its pass for this device keeps no log")
+        if LOG not in names:
+            raise ValueError("only XLA's fusion pass for CPUs keeps a log of its answers")
+        if not text:
+            raise ValueError("XLA fused nothing")
         _check(here, compiled)
-        return FusionDump(_read(here, text), read_log(pages), seconds)
+        return FusionDump(_read(here, text), read_log(_read(here, LOG).split("\n")), seconds)
 
-    return _dumped(lowered, [{**FUSION_OPTIONS, **QUICK}, FUSION_OPTIONS], read_dump)
+    return _dumped(lowered, [{**FUSION_OPTIONS, **QUICK}, FUSION_OPTIONS], read_dump, log=LOGGED)
 
 
 def _check(here: Path, compiled: Any) -> None:
@@ -145,29 +144,50 @@ def _dumped(
     read: Callable[[Path, float], Read],
     newer: Options = NEWER_OPTIONS,
     meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _: nullcontext(),
+    *,
+    log: Sequence[str] = (),
+    hlo_only: bool = True,
 ) -> Read | Unavailable:
-    """Compile with the first options that XLA knows, and whose program is the one that runs."""
+    """Compile with the first options that XLA knows, and whose program is the one that runs.
+
+    Raises WorkerLost where the process that compiles ended or was too slow.
+
+    `hlo_only`: `read` needs nothing that XLA writes after its HLO, so that a dump is read all the
+    same where XLA failed later. A dump that is not whole is none of the program that runs.
+    """
     spent = 0.0
-    for number, options in enumerate(tries, 1):
+    reason = ""
+    for options in tries:
         try:
             with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
                 began = time.perf_counter()
+                failed: Exception | None = None
                 # Without `xla_dump_to`, all of it would be printed.
                 with meanwhile(Path(folder)):
-                    _compile(lowered, {"xla_dump_to": folder, **options}, newer)
+                    try:
+                        _compile(lowered, Path(folder), options, newer, log)
+                    except (DumpError, WorkerLost) as error:
+                        failed = error
                 spent += time.perf_counter() - began
-                return read(Path(folder), spent)
+                if failed is None:
+                    return read(Path(folder), spent)
+                if hlo_only:
+                    with suppress(Exception):
+                        return read(Path(folder), spent)
+                raise failed
         except OtherProgram as error:
-            if number == len(tries):
-                return Unavailable(str(error))
+            reason = str(error)
+        except WorkerLost as lost:
+            if not lost.aborted or options is tries[-1]:
+                raise
         except Exception as error:
-            if _unknown_option(error) and number < len(tries):
-                continue
             why = str(error).partition("\n")[0]
+            kind = error.kind if isinstance(error, DumpError) else type(error).__name__
             known = type(error) is ValueError
-            reason = why if known else f"this JAX gave none ({type(error).__name__}: {why})"
-            return Unavailable(reason)
-    raise AssertionError("no options")
+            reason = why if known else f"this JAX gave none ({kind}: {why})"
+            if not _jax.unknown_option(error):
+                break
+    return Unavailable(reason)
 
 
 def _names(here: Path) -> list[str]:
@@ -178,15 +198,17 @@ def _read(here: Path, name: str) -> str:
     return (here / name).read_bytes().decode("utf-8", "replace")
 
 
-def _compile(lowered: Any, options: Options, newer: Options) -> None:
+def _compile(
+    lowered: Any, here: Path, options: Options, newer: Options, log: Sequence[str]
+) -> None:
+    options = {"xla_dump_to": str(here), **options}
+    asked = _jax.portable_compile(lowered)
+    if asked is not None:
+        write_dump(asked, here, options, newer, log)
+        return
     try:
         _jax.compile_apart(lowered, {**options, **newer})
     except Exception as error:
-        if not _unknown_option(error):
+        if not _jax.unknown_option(error):
             raise
         _jax.compile_apart(lowered, options)
-
-
-def _unknown_option(error: Exception) -> bool:
-    """Whether JAX rejected an option, which it does before it compiles."""
-    return "No such compile option" in str(error)

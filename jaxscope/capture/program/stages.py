@@ -113,7 +113,8 @@ class Handles:
             except Exception as error:
                 reason = f"this JAX gave no {kind.label} text ({type(error).__name__}: {error})"
                 stage = Stage(kind, unavailable=Unavailable(reason))
-            self._stages[kind] = stage
+            if not (kind.costs_compile and self._again.lost):
+                self._stages[kind] = stage
             return stage
 
     def module(self, kind: StageKind = StageKind.OPTIMIZED_HLO) -> HloModule | Unavailable:

@@ -1,4 +1,5 @@
-"""The process that compiles for a target. Run as a file, in the target's environment.
+"""The process that compiles for a target, or writes a dump. Run as a file, in the target's
+environment.
 
 Its arguments are the directories of jaxscope and of the user's JAX.
 Each line of stdin names a folder with `request.json` and `program.mlir`; the answer is written
@@ -31,17 +32,37 @@ def main() -> None:
     # The rest of that directory comes after the environment's own packages.
     sys.path[:1] = []
     sys.path.append(jax_home)
-    waiting = selectors.DefaultSelector()
-    waiting.register(sys.stdin, selectors.EVENT_READ)
-    while waiting.select(IDLE_S) and (line := sys.stdin.readline()):
+    with contextlib.suppress(Exception):  # before the first request; the answer to it has the error
+        importlib.import_module("jax")
+    while line := _next_line():
         folder = Path(line.strip())
         try:
-            answer = _answer(folder, json.loads((folder / "request.json").read_text()))
+            request = json.loads((folder / "request.json").read_text())
+            answer = (_dump if "dump" in request else _answer)(folder, request)
         except Exception as error:
             answer = {"error": [type(error).__name__, str(error)]}
         (folder / "answer.json").write_text(json.dumps(answer))
         out.write(f"{folder}\n")
         out.flush()
+
+
+def _next_line() -> str:
+    """The next line of stdin; empty at its end, and after a long silence."""
+    if os.name == "posix":  # elsewhere a pipe cannot be waited for
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(sys.stdin, selectors.EVENT_READ)
+            if not waiting.select(IDLE_S):
+                return ""
+    return sys.stdin.readline()
+
+
+def _dump(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+    from jaxscope.capture._jax import dumps
+
+    program, options = ((folder / name).read_bytes() for name in ("program.mlir", "options"))
+    with dumps.logged(request["log"]):
+        dumps.compile_portable(program, options, request["dump"], request["newer"])
+    return {}
 
 
 def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import type { AnyModel } from "@anywidget/types";
 import { copied, gunzipJson } from "../gzip";
-import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import { type Host, INCOMPLETE, readPrice, TextAbsent } from "../host";
 import {
   type PayloadJson,
   readReply,
@@ -44,6 +44,10 @@ export class KernelHost implements Host {
     const answer = readStageAnswer(await this.ask({ op: "stage", program, kind }));
     if (!answer) throw new TextAbsent("error", INCOMPLETE);
     return answer;
+  }
+
+  async fetchPrice(_report: string, program: number, kind: StageKind): Promise<number> {
+    return readPrice(await this.ask({ op: "price", program, kind }));
   }
 
   async fetchPass(_report: string, program: number, number: number): Promise<StageDiffJson> {

@@ -3,7 +3,7 @@
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import type { JSONObject } from "@lumino/coreutils";
 import type { Panel, Widget } from "@lumino/widgets";
-import { type Host, INCOMPLETE, TextAbsent } from "../host";
+import { type Host, INCOMPLETE, readPrice, TextAbsent } from "../host";
 import { number, object } from "../json";
 import {
   type NextStepJson,
@@ -52,6 +52,10 @@ export class LabHost implements Host {
       if (!answer) throw new TextAbsent("error", INCOMPLETE);
       return answer;
     });
+  }
+
+  async fetchPrice(report: string, program: number, kind: StageKind): Promise<number> {
+    return readPrice(await this.request({ op: "price", report, program, kind }));
   }
 
   async fetchPass(report: string, program: number, number: number): Promise<StageDiffJson> {

@@ -33,22 +33,30 @@ ENTRY %main (x: f32[2,2]) -> f32[4] {
 """)
 
 
-def page(*states: str) -> str:
-    rows = ",\n".join(f'[{n}, "{state}", "", 0]' for n, state in enumerate(states))
-    return f"<script>const states = [{rows}];</script>"
+def considered(consumer: str) -> str:
+    line = f"%{consumer} = f32[4]{{0}} multiply(%flat, %k)"
+    return f"I1 cpu_instruction_fusion.cc:329] Considering for fusion: operand 0 of {line}"
 
 
-LOG = read_log([
-    page(
-        "Not fusing |m| into |w| as Not fusing: not found a fusible case ; multi-output fusion not"
-        " supported by this pass",
-        "Not fusing |flat| into |m| as something old ; multi-output fusion not supported",
-        "About to fuse |k| into |m| inside InstructionFusion with may_duplicate=1",
-        "Fused |k| into |m_fusion| inside InstructionFusion with may_duplicate=1",
-        "Not fusing |flat| into |m_fusion| as Fusion is not profitable. ; multi-output fusion",
-    ),
-    page("Not fusing |e| into |n| as the moon is full. ; multi-output fusion not supported"),
-])  # fmt: skip
+def answered(producer: str, why: str) -> str:
+    line = f"%{producer} = f32[4]{{0}} bitcast(%t)"
+    return f"I1 instruction_fusion.cc:687] not fusing operand {line} because {why}"
+
+
+LINES = [
+    considered("w"),
+    answered("m", "Not fusing: not found a fusible case ; multi-output fusion not supported"),
+    considered("m"),
+    answered("flat", "something old ; multi-output fusion not supported"),
+    considered("m"),
+    "I1 instruction_fusion.cc:848] Fusing %k = f32[4]{0} constant(1) into %m = f32[4]{0} add(%k)",
+    "I1 a.cc:855]        created new fusion: %m_fusion = f32[4]{0} fusion(%flat), kind=kLoop",
+    considered("m_fusion"),
+    answered("flat", "Fusion is not profitable. ; multi-output fusion"),
+    considered("n"),
+    answered("e", "the moon is full. ; multi-output fusion not supported by this pass"),
+]
+LOG = read_log(LINES)
 
 
 def test_an_answer_follows_the_new_names_of_a_fusion() -> None:
@@ -73,6 +81,18 @@ def test_a_pair_that_the_log_does_not_have_gets_no_reason() -> None:
     assert len(found) == 3
     assert not any(one.reason or one.xla for one in found)
     assert "XLA gave no reason" in remarks_text(found, {})[0]
+
+
+def test_an_answer_without_a_consumer_is_of_the_producer_alone_or_of_its_calls() -> None:
+    both = "operand can not be duplicated"
+    found = fusion_remarks(AFTER, read_log([*LINES, answered("m_fusion", both)]))
+    assert {r.producer: r.xla for r in found}["m_fusion"] == both
+    calls = "Don't fuse instructions from custom fusions/calls"
+    log = read_log([*LINES, answered("e", calls), answered("flat", calls)])
+    assert [r.xla for r in fusion_remarks(AFTER, log)] == [
+        r.xla for r in fusion_remarks(AFTER, LOG)
+    ]
+    assert log.reason("e", "some call", library=True) == calls
 
 
 def test_the_text_links_both_sides() -> None:

@@ -18,7 +18,6 @@ from tests.private_names import break_private
 
 pytestmark = pytest.mark.jax
 BELOW = [k for k in StageKind if k.on_request and "cpu" in (k.platforms or ("cpu",))]
-NO_LOG = jax.__version_info__[:2] >= (0, 11)
 
 
 def loss(x: Any) -> Any:
@@ -48,8 +47,6 @@ def plan(report: Report) -> list[Any]:
 @pytest.mark.parametrize("kind", BELOW)
 def test_each_stage_leads_to_its_line_and_back(report: Report, kind: StageKind) -> None:
     stage = report.stage(kind)
-    if kind is StageKind.REMARKS and NO_LOG:
-        pytest.skip("this jaxlib keeps no log of its fusions")
     assert stage.unavailable is None
     line = next(
         span.line

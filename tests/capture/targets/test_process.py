@@ -17,7 +17,7 @@ import jaxscope
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.targets.names import read_target
 from jaxscope.capture import _jax
-from jaxscope.capture.targets import process
+from jaxscope.capture.targets import process, workers
 from jaxscope.capture.targets.compiled import TargetProgram, compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
 from jaxscope.model import StageKind, Unavailable
@@ -29,7 +29,7 @@ CPU = read_target("cpu")
 @pytest.fixture(scope="module", autouse=True)
 def ended() -> Iterator[None]:
     yield
-    process.end_all()
+    workers.end_all()
 
 
 def program(target: str = "cpu") -> TargetProgram:
@@ -79,7 +79,7 @@ def test_a_worker_that_never_answers_is_ended(
     monkeypatch.setattr(process, "LIMIT_S", 0.3)
     with pytest.raises(TargetError, match="gave no answer within 300 ms and was ended"):
         program()
-    assert not any(one.alive for key, one in process._WORKERS.items() if "worker.py" in key[-2])
+    assert not any(one.alive for key, one in workers._WORKERS.items() if "worker.py" in key[-2])
 
 
 def test_a_compiler_that_is_not_installed_names_the_command(
