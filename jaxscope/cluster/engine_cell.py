@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import socket
 import traceback
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -241,26 +240,3 @@ def norms_of(names: tuple[str, ...]) -> tuple[float, ...]:
     leaves = jax.tree_util.tree_leaves([space.get(name) for name in names])
     arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
     return tuple(float(jax.numpy.sqrt((abs(array) ** 2).sum())) for array in arrays)
-
-
-def shared_names(names: tuple[str, ...]) -> list[str]:
-    """Those of the names whose arrays span processes, so that no engine can use them alone."""
-    import jax
-
-    shell = current_shell()
-    space: dict[str, Any] = {} if shell is None else shell.user_ns
-    found: list[str] = []
-    for name in names:
-        with contextlib.suppress(Exception):  # not a pytree
-            leaves = jax.tree_util.tree_leaves(space.get(name))
-            arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
-            if any(not array.is_fully_addressable for array in arrays):
-                found.append(name)
-    return found
-
-
-def bench_cell(text: str) -> tuple[Any, str, str]:
-    """Run a `%%jaxbench` cell: its comparison as JSON data, its printed text, its error."""
-    with contextlib.redirect_stdout(io.StringIO()):  # the bar of the progress
-        found, printed, error = executed(text)
-    return None if found is None else to_json(found.record), printed, error

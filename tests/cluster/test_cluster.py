@@ -167,6 +167,18 @@ def test_many_engines_merge_their_answers_and_one_of_them_sends_it(
     assert notebook.names["waits"].traces == ()
     assert notebook.names["waits"].waits.late[0].process == 1
     assert "[process 0] 0" in ran.printed
+    notebook.must("%jaxcluster status -o state")
+    state = notebook.names["state"]
+    assert (state.states, state.busy) == ((), ())
+    found = sorted((p, group.state) for group in state.groups for p in group.processes)
+    assert found == [(0, "ready"), (1, "ready")]
+    head = "%%jaxbench --engines all --time-limit 0.3 -o bench n=normal(8)\n# jax\n"
+    ran = notebook.must(f"{head}n.sum()")
+    assert "to the fastest" in ran.text
+    assert list(notebook.names["bench"].comparisons) == [0]
+    ran = notebook.must(f"{head}n.sum() * (p + 2)")
+    assert "The programs differ" in ran.text
+    assert list(notebook.names["bench"].comparisons) == [0, 1]
     monkeypatch.undo()  # else this cell itself leaves its answer there
     text = px(
         notebook,
@@ -304,7 +316,7 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
     notebook: Notebook, client, ready: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     px(notebook, "w = jax.jit(lambda x: x.sum() + 21)\nv = float(w(x))")
-    pids = [dict(state.own)["process id"] for state in notebook.names["setup"].setups]
+    facts = {fact.name: fact.by_process for fact in notebook.names["setup"].facts}
     busy: list[int] = []
 
     def seen() -> bool:
@@ -321,7 +333,7 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
     assert "A collective was interrupted" in px(notebook, "print(1 + 1)")
     assert "A collective was interrupted" in notebook.run("%jaxcluster guard on").message
     # The first process has the coordinator, without which JAX ends the others.
-    os.kill(int(pids[0]), signal.SIGKILL)
+    os.kill(int(facts["process id"][0]), signal.SIGKILL)
     end = time.monotonic() + 20
     while "died: %jaxcluster restart" not in (text := px(notebook, "print(1 + 1)")):
         assert time.monotonic() < end, text
@@ -335,7 +347,10 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
     started = "%jaxcluster init --devices-per-process 2"
     assert isinstance(interrupted(notebook, started, joining.is_set).error, KeyboardInterrupt)
     notebook.must("%jaxcluster restart")
-    notebook.must(started)
+    monkeypatch.setattr(cluster, "GATHERED_FROM", 2)
+    again = notebook.must(f"{started} -o again")
+    assert "Pre-flight · 2 processes · all equal" in again.text
+    assert notebook.names["again"].setups == ()
     assert "64.0" in px(
         notebook, f"{SETUP.format(life_s=LIFE_S)}\nprint(float(jax.jit(lambda x: x.sum())(x)))"
     )

@@ -9,7 +9,7 @@ from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.cluster import Cluster
 
-SAME = {"jax": "0.10.2", "jaxlib": "0.10.2"}
+READY = process.BeforeInit("0.10.2 with jaxlib 0.10.2", False, "a")
 
 
 class CannedEngines:
@@ -18,9 +18,7 @@ class CannedEngines:
     def __init__(self, answers: Mapping[Any, Sequence[Any]]) -> None:
         self.answers: dict[Any, Sequence[Any]] = {
             eval: (True, True),
-            process.versions: (SAME, SAME),
-            process.started: (False, False),
-            process.host: ("a", "b"),
+            process.before_init: (READY, READY),
             process.offer: ("a:1",),
             process.reach: ("", ""),
             **answers,
@@ -47,14 +45,14 @@ class CannedEngines:
     [
         ({eval: (True, False)}, "Engine 1 cannot import jaxscope and jax: install them there."),
         (
-            {process.versions: (SAME, {**SAME, "jax": "0.9.0"})},
-            r"different versions of JAX \(0.10.2 with jaxlib 0.10.2 and 0.9.0 with jaxlib 0.10.2\)",
+            {process.before_init: (READY, READY._replace(versions="0.9.0 with jaxlib 0.9.0"))},
+            r"versions of JAX: 0.10.2 with .* on engine 0 and 0.9.0 with .* on engine 1\.",
         ),
         (
-            {process.started: (True, True)},
+            {process.before_init: [READY._replace(started=True)] * 2},
             "JAX has already started on engines 0 and 1",
         ),
-        ({process.started: (False, None)}, "Engine 1 did not answer within 30 s"),
+        ({process.before_init: (READY, None)}, "Engine 1 did not answer within 30 s"),
         (
             {process.join: (None, None)},
             "Engines 0 and 1 did not connect to the coordinator at a:1 within 60 s",
