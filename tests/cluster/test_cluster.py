@@ -172,7 +172,7 @@ def test_many_engines_merge_their_answers_and_one_of_them_sends_it(
     assert (state.states, state.busy) == ((), ())
     found = sorted((p, group.state) for group in state.groups for p in group.processes)
     assert found == [(0, "ready"), (1, "ready")]
-    head = "%%jaxbench --engines all --time-limit 0.3 -o bench n=normal(8)\n# jax\n"
+    head = "%%jaxbench --engines all --time-limit 30 -o bench n=normal(8)\n# jax\n"
     ran = notebook.must(f"{head}n.sum()")
     assert "to the fastest" in ran.text
     assert list(notebook.names["bench"].comparisons) == [0]
@@ -253,7 +253,7 @@ def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, read
 def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
     notebook: Notebook, ready: str
 ) -> None:
-    head = "%%jaxbench --engines all --time-limit 0.5 -o bench n=normal(8)\n# jax\n"
+    head = "%%jaxbench --engines all --time-limit 30 -o bench n=normal(8)\n# jax\n"
     ran = notebook.must(f"{head}n.sum()")
     assert "to the fastest" in ran.text
     assert sorted(notebook.names["bench"].comparisons) == [0, 1]
