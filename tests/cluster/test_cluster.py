@@ -22,7 +22,7 @@ from tests.cluster.scenarios import GUARD, SCENARIOS, SETUP, play, px
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
 pytestmark = [pytest.mark.jax, pytest.mark.kernel]
-LIFE_S = 170
+LIFE_S = 900
 
 
 @pytest.fixture(scope="module")
@@ -300,7 +300,7 @@ def test_an_interrupt_of_python_or_of_a_compilation_leaves_the_engines_usable(
         "%%jaxcluster run\nimport time\nfor _ in range(3000): time.sleep(0.01)",
         lambda: time.monotonic() > began + 0.5,
     )
-    assert time.monotonic() < began + 10
+    assert time.monotonic() < began + 25
     long = "def f(x):\n    for i in range(400): x = jax.numpy.sin(x) @ x\n    return x"
     compiled = "jax.jit(f).lower(np.ones((8, 8), 'f')).compile()\nimport time; time.sleep(1)"
     began = time.monotonic()

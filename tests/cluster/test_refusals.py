@@ -123,5 +123,7 @@ def test_engines_without_jaxscope_are_refused_and_can_be_restarted(
         lines = ("%jaxcluster init", "%jaxcluster status", "%%jaxcluster run\n1")
         for line in (*lines, "%%jaxjit --engines all\n1"):
             assert "Engines 0 and 1 cannot import jaxscope and jax" in notebook.run(line).message
+        if launcher != "dask":  # of which a restart sends nothing to the engines, and takes long
+            return
         notebook.must("%jaxcluster restart")
         assert "cannot import jaxscope" in notebook.run("%jaxcluster init").message
