@@ -14,6 +14,7 @@ from jaxscope.capture.cluster import process
 from jaxscope.capture.cluster.process import BeforeInit, ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
 from jaxscope.cluster import engine_bench, engine_cell, mesh_bench
+from jaxscope.cluster.engine_cell import EngineCell
 from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import Record, from_json
 from jaxscope.model.cluster import ProcessRun, ProcessSetup, ProcessTrace
@@ -134,7 +135,8 @@ class Cluster:
         """
         self._refuse_lacking()
         gather = self._gather()
-        given = {engine: (engine, text, gather) for engine in range(len(self))}
+        cell = EngineCell.of(text)
+        given = {engine: (engine, cell, gather) for engine in range(len(self))}
         found = self._engines.run(engine_cell.run_cell, given, say).values()
         runs = [run for run in found if isinstance(run, ProcessRun)]
         whole = next((run for run in found if isinstance(run, MergedRuns)), merged(runs))
@@ -182,7 +184,7 @@ class Cluster:
 
         self._refuse_lacking()
         name, number = uuid.uuid4().hex[:8], len(self)
-        more = (text, name, number >= GATHERED_FROM)
+        more = (EngineCell.of(text), name, number >= GATHERED_FROM)
         given = {engine: (engine, *more) for engine in range(number)}
         answers = [
             one
@@ -282,9 +284,8 @@ def _check(guard: str) -> None:
 
 
 def died(engines: Sequence[int]) -> str:
-    """The sentence on engines that are gone; without numbers, on one of them."""
-    who = _engines(engines) if engines else "An engine"
-    return f"{who} died: %jaxcluster restart, then %jaxcluster init."
+    """The sentence on engines that are gone."""
+    return f"{_engines(engines)} died: %jaxcluster restart, then %jaxcluster init."
 
 
 def _engines(numbers: Sequence[int]) -> str:

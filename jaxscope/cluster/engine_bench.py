@@ -14,7 +14,7 @@ from jaxscope.capture.cluster import lifetime
 from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.capture.source.cell_names import current_shell
-from jaxscope.cluster.engine_cell import executed
+from jaxscope.cluster.engine_cell import EngineCell, executed
 from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord
@@ -65,13 +65,14 @@ def bench(
             "runs a benchmark alone: use an array of one process, such as "
             f"`{shared[0]}.addressable_data(0)`."
         )
+    cell = EngineCell.of(text)
     hosts: dict[str, list[int]] = defaultdict(list)
     for engine, one in enumerate(given):
         hosts[one.host_key].append(engine)
     found: dict[int, Any] = {}
     while any(hosts.values()):
         turn = [waiting.pop(0) for waiting in hosts.values() if waiting]
-        cells = {engine: (engine, text, gather) for engine in turn}
+        cells = {engine: (engine, cell, gather) for engine in turn}
         found |= engines.run(bench_cell, cells, say)
     whole = next((one for one in found.values() if isinstance(one, MergedBench)), None)
     if whole is not None:
@@ -105,14 +106,14 @@ def before_bench(names: tuple[str, ...]) -> BeforeBench:
     return BeforeBench(socket.gethostname(), lifetime.host_key(), tuple(found))
 
 
-def bench_cell(process: int, text: str, gather: str) -> tuple[Any, str] | MergedBench | None:
+def bench_cell(process: int, cell: EngineCell, gather: str) -> tuple[Any, str] | MergedBench | None:
     """Run a `%%jaxbench` cell: its comparison as JSON data, and its error.
 
     To gather, the last engine answers for all, and the others with None; the comparison stays
     here until `last_comparison` sends it.
     """
     with contextlib.redirect_stdout(io.StringIO()):  # the bar of the progress
-        found, _, error = executed(text)
+        found, _, error = executed(cell)
     _last[:] = [found] if isinstance(found, Comparison) else []
     host = socket.gethostname()
     rows = tuple(slim(one) for kept in _last for one in places(process, host, kept.record))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from jaxscope.capture.cluster.process import ClusterError
-from jaxscope.cluster import attach, cluster, dask_engines
+from jaxscope.cluster import attach, cluster, dask_engines, engine_cell
 from tests.cluster.launchers import LAUNCHERS, attached
 from tests.cluster.scenarios import GUARD, SCENARIOS, SETUP, play, px
 from tests.magics.notebook import Notebook, Ran, open_notebook
@@ -244,10 +244,14 @@ def test_calls_of_a_cell_in_a_different_order_are_found_without_a_profile(
     assert "order of calls" not in ran.text
 
 
-def test_an_error_on_one_process_is_named_with_its_line(notebook: Notebook, ready: str) -> None:
+def test_an_error_on_one_process_is_named_with_its_line(
+    notebook: Notebook, ready: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_cell, "current_shell", lambda: notebook.shell)
     refused = notebook.run("%%jaxprof --engines all\nq = 1\n1 / (1 - p)")
     assert "process 1: ZeroDivisionError: division by zero" in refused.message
-    assert ":3)" in refused.message
+    number = notebook.shell.execution_count - 1
+    assert f"(In [{number}]:3)" in refused.message
 
 
 def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
@@ -265,8 +269,9 @@ def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
 
 
 def test_a_benchmark_over_one_mesh_is_ranked_only_where_results_agree(
-    notebook: Notebook, ready: str
+    notebook: Notebook, ready: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(engine_cell, "current_shell", lambda: notebook.shell)
     head = "%%jaxbench --engines all --global --time-limit 0.2 -o mesh"
     ran = notebook.must(
         f"{head}\n# setup\nk = 2.0\n# jax: sum\n(x * k).sum()\n# jax: twice\nx.sum() + x.sum()"
@@ -287,6 +292,7 @@ def test_a_benchmark_over_one_mesh_is_ranked_only_where_results_agree(
     assert "--global times sections of JAX" in refused.message
     refused = notebook.run(f"{head}\n# jax\n1 / (1 - p) + np.ones(3).sum()")
     assert "The cell failed on process 1: ZeroDivisionError" in refused.message
+    assert f"(In [{notebook.shell.execution_count - 1}]:3)" in refused.message
     refused = notebook.run("%%jaxbench --engines all --global --vs numpy\nx.sum()")
     assert "--time-limit, not --vs" in refused.message
 
@@ -361,6 +367,14 @@ def test_an_address_without_a_scheduler_is_one_sentence(monkeypatch: pytest.Monk
     monkeypatch.setattr(dask_engines, "_CONNECT_S", 0.3)
     with pytest.raises(ClusterError, match=r"No Dask scheduler answered at 127\.0\.0\.1:1"):
         attach("127.0.0.1:1")
+
+
+def test_a_profile_without_a_cluster_is_refused_at_once() -> None:
+    pytest.importorskip("ipyparallel")
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match="No ipyparallel cluster is running for the profile"):
+        attach(profile="no-such-profile")
+    assert time.monotonic() < began + 5
 
 
 def test_attach_takes_a_client_only() -> None:
