@@ -35,7 +35,7 @@ def launched(name: str) -> dict[str, Any]:
         notebook.must(GUARD)
         played = {what: play(notebook, scenario) for what, scenario in SCENARIOS.items()}
         notebook.must("%jaxcluster status -q -o state")
-        alive = len(notebook.names["state"].states)
+        alive = sum(len(group.processes) for group in notebook.names["state"].groups)
     return {
         "right": at_least(sum(one.right for one in played.values()), len(SCENARIOS)),
         "wrong": [f"{what}: {one.text}" for what, one in played.items() if not one.right],

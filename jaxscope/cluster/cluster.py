@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.analysis.cluster.runs import MergedRuns, joined, merged, ranges
+from jaxscope.analysis.cluster.runs import MergedRuns, joined, merged, ranges, said, spans
+from jaxscope.analysis.cluster.status import in_order, state_groups
 from jaxscope.analysis.cluster.waits import Waits
-from jaxscope.capture.cluster import lifetime, process
-from jaxscope.capture.cluster.process import ClusterError
+from jaxscope.capture.cluster import process
+from jaxscope.capture.cluster.process import BeforeInit, ClusterError
 from jaxscope.capture.cluster.watch import GUARD_S, GUARDS
-from jaxscope.cluster import engine_cell, mesh_bench
+from jaxscope.cluster import engine_bench, engine_cell, mesh_bench
+from jaxscope.cluster.engine_cell import EngineCell
 from jaxscope.cluster.engine_set import EngineSet
 from jaxscope.model import Record, from_json
-from jaxscope.model.cluster import ProcessRun, ProcessTrace
-from jaxscope.model.comparison import ComparisonRecord
+from jaxscope.model.cluster import ProcessRun, ProcessSetup, ProcessTrace
 from jaxscope.results.cluster import ClusterStatus, Preflight
 from jaxscope.results.cluster_run import ClusterBench, ClusterMeshBench, ClusterRun
 from jaxscope.results.cluster_waits import ClusterWaits
@@ -44,6 +45,9 @@ class Cluster:
         self._address = ""
         self._able = False
         """Whether the engines were seen to have jaxscope."""
+        self._status = uuid.uuid4().hex[:8]
+        """The name of its states in the store: those of a process that was late go with the next
+        request."""
 
     def __len__(self) -> int:
         return len(self._engines)
@@ -66,26 +70,21 @@ class Cluster:
         _check(guard)
         number = len(self._engines)
         self._refuse_lacking()
-        versions = self._all(process.versions)
-        if len({tuple(sorted(found.items())) for found in versions}) > 1:
-            texts = [f"{v['jax']} with jaxlib {v['jaxlib']}" for v in versions]
-            raise ClusterError(
-                f"The engines have different versions of JAX ({listed(texts, 8)}): install the "
-                "same one everywhere."
-            )
-        early = [i for i, found in enumerate(self._all(process.started)) if found]
+        found: list[BeforeInit] = self._all(process.before_init)
+        _refuse_different([one.versions for one in found])
+        early = [engine for engine, one in enumerate(found) if one.started]
         if early:
             raise ClusterError(
                 f"JAX has already started on {_engines(early).lower()}: %jaxcluster restart, then "
                 "%jaxcluster init before any other use of JAX."
             )
-        hosts = self._all(process.host)
-        host = "127.0.0.1" if len(set(hosts)) == 1 else hosts[0]
+        host = "127.0.0.1" if len({one.host for one in found}) == 1 else found[0].host
         self._address = self._engines.call(process.offer, [(host,)], 10)[0]
         self._refuse_unreachable()
+        more = (devices_per_process, timeout_s, self._gather())
         joined = self._engines.call(
             process.join,
-            [(self._address, number, i, devices_per_process, timeout_s) for i in range(number)],
+            [(self._address, number, engine, *more) for engine in range(number)],
             timeout_s + 10,
         )
         late = [i for i, found in enumerate(joined) if found is None]
@@ -95,7 +94,12 @@ class Cluster:
                 f"{timeout_s} s: %jaxcluster restart, then try again."
             )
         self.guard(guard)
-        return Preflight(joined)
+        setups = [one for one in joined if isinstance(one, ProcessSetup)]
+        return Preflight(setups, None if setups else next(filter(None, joined), ()))
+
+    def _gather(self) -> str:
+        """A name under which the engines merge their answers; empty for few engines."""
+        return uuid.uuid4().hex[:8] if len(self) >= GATHERED_FROM else ""
 
     def guard(self, mode: str, *, wait_s: float = GUARD_S) -> None:
         """Set what a divergence does: `off`, `warn` prints it, `on` raises it on every process.
@@ -103,16 +107,22 @@ class Cluster:
         With `on`, a compilation waits `wait_s` for the other processes.
         """
         _check(mode)
-        self._refuse_poisoned()
         self._all(process.set_guard, mode, wait_s, uuid.uuid4().hex[:8])
 
     def status(self) -> ClusterStatus:
         """The state of every process; an engine that runs a cell does not answer, and is busy."""
         if not self._able:
             self._refuse_lacking(_STATUS_S)
-        found = self._engines.call(process.state, [()] * len(self._engines), _STATUS_S)
-        busy = [i for i, state in enumerate(found) if state is None]
-        return ClusterStatus([state for state in found if state is not None], busy)
+        store = (self._status, request) if (request := self._gather()) else None
+        given = [(engine, store) for engine in range(len(self))]
+        found = dict(enumerate(self._engines.call(process.state, given, _STATUS_S)))
+        busy = [engine for engine, state in found.items() if state is None]
+        states = [state for state in found.values() if isinstance(state, dict)]
+        storing = [engine for engine, state in found.items() if state is True]
+        if not storing:
+            return ClusterStatus(states, busy)
+        merged = self._engines.run(process.states, {storing[0]: (store,)}, _silent)[storing[0]]
+        return ClusterStatus((), busy, in_order((*merged, *state_groups(states))))
 
     def run_cell(
         self, text: str, say: Callable[[str], None] = _silent, head: str = ""
@@ -124,9 +134,9 @@ class Cluster:
         died.
         """
         self._refuse_lacking()
-        number = len(self._engines)
-        gather = uuid.uuid4().hex[:8] if number >= GATHERED_FROM else ""
-        given = {engine: (engine, text, gather) for engine in range(number)}
+        gather = self._gather()
+        cell = EngineCell.of(text)
+        given = {engine: (engine, cell, gather) for engine in range(len(self))}
         found = self._engines.run(engine_cell.run_cell, given, say).values()
         runs = [run for run in found if isinstance(run, ProcessRun)]
         whole = next((run for run in found if isinstance(run, MergedRuns)), merged(runs))
@@ -145,31 +155,8 @@ class Cluster:
         processes, and for an engine that died.
         """
         self._refuse_lacking()
-        shared = sorted(
-            {name for found in self._all(engine_cell.shared_names, tuple(names)) for name in found}
-        )
-        if shared:
-            raise ClusterError(
-                f"{listed([f'`{name}`' for name in shared], 3)} spans processes, but each engine "
-                "runs a benchmark alone: use an array of one process, such as "
-                f"`{shared[0]}.addressable_data(0)`."
-            )
-        hosts: dict[str, list[int]] = {}
-        for engine, host in enumerate(self._all(lifetime.host_key)):
-            hosts.setdefault(host, []).append(engine)
-        found: dict[int, Any] = {}
-        while any(hosts.values()):
-            turn = [engines.pop(0) for engines in hosts.values() if engines]
-            found |= self._engines.run(engine_cell.bench_cell, dict.fromkeys(turn, (text,)), say)
-        return ClusterBench(
-            {
-                engine: from_json(ComparisonRecord, record)
-                for engine, (record, _, _) in sorted(found.items())
-                if record is not None
-            },
-            {engine: error for engine, (_, _, error) in sorted(found.items()) if error},
-            dict(enumerate(self._all(process.host))),
-        )
+        given = self._all(engine_bench.before_bench, tuple(names))
+        return engine_bench.bench(self._engines, text, given, self._gather(), say)
 
     def bench_mesh(
         self,
@@ -196,8 +183,8 @@ class Cluster:
         from jaxscope.cluster import engine_profile  # it imports jax
 
         self._refuse_lacking()
-        name, number = uuid.uuid4().hex[:8], len(self._engines)
-        more = (text, name, number >= GATHERED_FROM)
+        name, number = uuid.uuid4().hex[:8], len(self)
+        more = (EngineCell.of(text), name, number >= GATHERED_FROM)
         given = {engine: (engine, *more) for engine in range(number)}
         answers = [
             one
@@ -253,11 +240,6 @@ class Cluster:
                 "host is not known there. No engine was changed."
             )
 
-    def _refuse_poisoned(self) -> None:
-        states = self._all(process.state)
-        if any(state.get("poisoned") for state in states):
-            raise ClusterError(process.POISONED)
-
     def _all(self, function: Any, *arguments: Any) -> list[Any]:
         self._refuse_lacking()
         found = self._engines.call(function, [arguments] * len(self._engines), _ANSWER_S)
@@ -286,17 +268,26 @@ def _headed(record: Record, text: str, head: str) -> Record:
     return replace(record, sources=tuple(sources))
 
 
+def _refuse_different(versions: Sequence[str]) -> None:
+    found = said(enumerate(versions))
+    if len(found) > 1:
+        texts = [f"{version} on {_engines(who).lower()}" for version, who in found.items()]
+        raise ClusterError(
+            f"The engines have different versions of JAX: {listed(texts, 8)}. Install the same one "
+            "everywhere."
+        )
+
+
 def _check(guard: str) -> None:
     if guard not in GUARDS:
         raise ClusterError(f"The guard is {listed(GUARDS, last='or')}, not {guard!r}.")
 
 
 def died(engines: Sequence[int]) -> str:
-    """The sentence on engines that are gone; without numbers, on one of them."""
-    who = _engines(engines) if engines else "An engine"
-    return f"{who} died: %jaxcluster restart, then %jaxcluster init."
+    """The sentence on engines that are gone."""
+    return f"{_engines(engines)} died: %jaxcluster restart, then %jaxcluster init."
 
 
 def _engines(numbers: Sequence[int]) -> str:
-    names = listed([str(number) for number in numbers], 8)
-    return f"Engine {names}" if len(numbers) == 1 else f"Engines {names}"
+    found = spans(numbers)
+    return f"Engine {found}" if len(numbers) == 1 else f"Engines {found}"

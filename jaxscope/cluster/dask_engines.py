@@ -179,7 +179,8 @@ class DaskEngines:
 
     def restart(self) -> None:
         number, old = len(self), set(self._alive())
-        if not all(self._client.run(dask_worker.has_nanny, on_error="ignore").values()):
+        sent = dask_worker.restarting()
+        if not all(self._client.run(sent.has_nanny, on_error="ignore").values()):
             raise ClusterError(
                 "Dask restarts only workers that have a nanny: restart these with their launcher, "
                 "then %jaxcluster attach."
@@ -188,7 +189,7 @@ class DaskEngines:
         self._interrupted, self._poisoned = {}, False
         # `Client.restart` waits 4 s for each process that is in a collective.
         with suppress(OSError):  # of one that just died
-            self._client.run(dask_worker.end, wait=False, on_error="ignore")
+            self._client.run(sent.end, wait=False, on_error="ignore")
         time.sleep(_SETTLE_S)
         end = time.monotonic() + _RESTART_S
         while len(new := [name for name in self._alive() if name not in old]) < number:

@@ -6,14 +6,13 @@ collectives and the watch of the main thread need one thread that is always the 
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
-import os
 import threading
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from functools import cache
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -102,15 +101,28 @@ def _with_shell(worker: Any, function: Any, arguments: tuple[Any, ...]) -> Any:
     return function(*arguments)
 
 
-def has_nanny(dask_worker: Any) -> bool:
-    """Whether the worker is started again when it ends; Dask passes the worker by this name."""
-    return dask_worker.nanny is not None
+class Restarting(NamedTuple):
+    """Functions for a worker that ends; they are sent whole, so that it needs no jaxscope."""
+
+    has_nanny: Callable[..., bool]
+    """Whether the worker is started again when it ends; Dask passes it."""
+    end: Callable[[], Awaitable[None]]
+    """End the process without waiting for its collectives."""
 
 
-async def end() -> None:
-    """End this process without waiting for its collectives; its nanny starts a new one."""
-    await asyncio.sleep(_REPLY_S)
-    os._exit(0)
+def restarting() -> Restarting:
+    """A function inside a function has no name by which it could be sent."""
+    import asyncio
+    import os
+
+    def has_nanny(dask_worker: Any) -> bool:
+        return dask_worker.nanny is not None
+
+    async def end(after_s: float = _REPLY_S) -> None:
+        await asyncio.sleep(after_s)
+        os._exit(0)
+
+    return Restarting(has_nanny, end)
 
 
 def interrupt() -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import socket
 import traceback
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxscope.analysis.cluster.divergence import program_hash
 from jaxscope.analysis.cluster.exchange_order import call_orders, exchange_orders
@@ -16,7 +15,7 @@ from jaxscope.analysis.cluster.schedule import module_name
 from jaxscope.analysis.trace.operations import Op, operations
 from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.process import ClusterError, collective_groups
-from jaxscope.capture.source.cell_names import cell_name, current_shell
+from jaxscope.capture.source.cell_names import cell_name, current_shell, running_number
 from jaxscope.model import StageKind, to_json
 from jaxscope.model.cluster import (
     CollectiveRun,
@@ -37,24 +36,38 @@ _MOST_PRINTED = 10_000
 _last: list[Report] = []
 
 
-def run_cell(process: int, text: str, gather: str = "") -> ProcessRun | MergedRuns | None:
+class EngineCell(NamedTuple):
+    """A cell for the engines."""
+
+    text: str
+    number: int = 0
+    """That of the notebook, by which its lines are named on every engine; 0 outside of one."""
+
+    @classmethod
+    def of(cls, text: str) -> EngineCell:
+        """The cell with the number of the one that runs here."""
+        shell = current_shell()
+        return cls(text, 0 if shell is None else running_number(shell))
+
+
+def run_cell(process: int, cell: EngineCell, gather: str = "") -> ProcessRun | MergedRuns | None:
     """Run a `%%jaxjit` or `%%jaxprof` cell; its report stays here until `last_record` sends it.
 
     With a name to gather under, the last process answers for all, and the others with None.
     """
-    run = _run(process, text)
+    run = _run(process, cell)
     runs = gathered_here(gather, run) if gather else None
     if runs is None:
         return run
     return merged(runs) if runs else None
 
 
-def _run(process: int, text: str) -> ProcessRun:
+def _run(process: int, cell: EngineCell) -> ProcessRun:
     from jaxscope.capture.profile import profiler  # it imports jax
     from jaxscope.capture.program.call_order import kept_calls
 
     with profiler.kept() as sessions, kept_calls() as called:
-        found, printed, error = executed(text)
+        found, printed, error = executed(cell)
     _last[:] = [found] if isinstance(found, Report) else []
     host = socket.gethostname()
     if not isinstance(found, Report):
@@ -72,7 +85,7 @@ def _run(process: int, text: str) -> ProcessRun:
     )
 
 
-def executed(text: str, before: Callable[[], None] | None = None) -> tuple[Any, str, str]:
+def executed(cell: EngineCell, before: Callable[[], None] | None = None) -> tuple[Any, str, str]:
     """The value that a cell binds to `RESULT`, its output, and its error as one sentence.
 
     `before` is called when all is ready for the cell.
@@ -91,12 +104,27 @@ def executed(text: str, before: Callable[[], None] | None = None) -> tuple[Any, 
         try:
             if before is not None:
                 before()
-            result = shell.run_cell(text, store_history=True)
+            result = _numbered(shell, cell)
         finally:
             del shell.showtraceback
     error = result.error_before_exec or result.error_in_exec
     printed = (captured.stdout + captured.stderr)[-_MOST_PRINTED:]
     return shell.user_ns.pop(RESULT, None), printed, "" if error is None else _sentence(error)
+
+
+def _numbered(shell: Any, cell: EngineCell) -> Any:
+    """Run the cell as `In [number]`; a number that was taken is not stored again."""
+    own = shell.execution_count
+    new = cell.number >= own or not cell.number
+    shell.execution_count = cell.number or own
+    history = shell.history_manager
+    for stored in (history.input_hist_parsed, history.input_hist_raw):
+        stored += [""] * (cell.number - len(stored))
+    try:
+        return shell.run_cell(cell.text, store_history=new)
+    finally:
+        if not new:
+            shell.execution_count = own
 
 
 def _ignore(*_: Any, **__: Any) -> None: ...
@@ -110,7 +138,7 @@ def _sentence(error: BaseException) -> str:
         if (name := cell_name(frame.f_code.co_filename))
     ]
     text = f"{type(error).__name__}: {error}".strip().rstrip(".")
-    return f"{text} ({places[-1]})" if places else text
+    return f"{text} ({places[-1]})" if places and places[-1] not in text else text
 
 
 def last_record() -> Any:
@@ -218,9 +246,11 @@ def _lines(report: Report) -> tuple[tuple[int, float], ...]:
     return tuple(sorted(report.time_by_line().items()))
 
 
-def mesh_cell(process: int, text: str, runs: int) -> MeshCalls:
+def mesh_cell(process: int, cell: EngineCell, runs: int) -> MeshCalls:
     """Compile the code, and call it so often: every process makes the same calls."""
-    found, _, error = executed(f"%%jaxjit -n {runs} -q -o {RESULT}\n{text}")
+    body = cell.text.removeprefix("\n")  # its lines count from that of the magic
+    text = f"%%jaxjit -n {runs} -q -o {RESULT}\n{body}"
+    found, _, error = executed(EngineCell(text, cell.number))
     if error or not isinstance(found, Report) or not found.programs:
         return MeshCalls(process, (), error=error or "it has no program to time")
     call, program = found.programs[0].call, _programs(found)[0]
@@ -241,26 +271,3 @@ def norms_of(names: tuple[str, ...]) -> tuple[float, ...]:
     leaves = jax.tree_util.tree_leaves([space.get(name) for name in names])
     arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
     return tuple(float(jax.numpy.sqrt((abs(array) ** 2).sum())) for array in arrays)
-
-
-def shared_names(names: tuple[str, ...]) -> list[str]:
-    """Those of the names whose arrays span processes, so that no engine can use them alone."""
-    import jax
-
-    shell = current_shell()
-    space: dict[str, Any] = {} if shell is None else shell.user_ns
-    found: list[str] = []
-    for name in names:
-        with contextlib.suppress(Exception):  # not a pytree
-            leaves = jax.tree_util.tree_leaves(space.get(name))
-            arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
-            if any(not array.is_fully_addressable for array in arrays):
-                found.append(name)
-    return found
-
-
-def bench_cell(text: str) -> tuple[Any, str, str]:
-    """Run a `%%jaxbench` cell: its comparison as JSON data, its printed text, its error."""
-    with contextlib.redirect_stdout(io.StringIO()):  # the bar of the progress
-        found, printed, error = executed(text)
-    return None if found is None else to_json(found.record), printed, error

@@ -16,7 +16,7 @@ from jaxscope.capture.cluster.gather import gathered_here
 from jaxscope.capture.cluster.line_sampler import LineSampler
 from jaxscope.capture.cluster.process import ClusterError, collective_groups
 from jaxscope.capture.profile import profiler
-from jaxscope.cluster.engine_cell import executed, shared_runs
+from jaxscope.cluster.engine_cell import EngineCell, executed, shared_runs
 from jaxscope.model.cluster import DeviceRun, ProcessTrace
 
 _MEET_S = 10.0
@@ -33,12 +33,12 @@ class ProfiledCell(NamedTuple):
     """Processes by the exception that ended the cell."""
 
 
-def profile_cell(process: int, text: str, name: str, gather: bool) -> ProfiledCell | None:
+def profile_cell(process: int, cell: EngineCell, name: str, gather: bool) -> ProfiledCell | None:
     """Run a cell once under the profiler, where all processes begin together.
 
     To gather, the last process answers for all, and the others with None.
     """
-    trace, printed, error = _profiled(process, text, name)
+    trace, printed, error = _profiled(process, cell, name)
     found = [(trace, printed, error)]
     together = gathered_here(f"{name}-traces", found[0]) if gather else None
     if together is not None and not together:
@@ -51,7 +51,7 @@ def profile_cell(process: int, text: str, name: str, gather: bool) -> ProfiledCe
     )
 
 
-def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, str]:
+def _profiled(process: int, cell: EngineCell, name: str) -> tuple[ProcessTrace, str, str]:
     """The trace, the output and the error."""
     groups = collective_groups()
     try:
@@ -65,7 +65,7 @@ def _profiled(process: int, text: str, name: str) -> tuple[ProcessTrace, str, st
 
     with LineSampler() as sampler:
         try:
-            _, printed, error = executed(text, together)
+            _, printed, error = executed(cell, together)
             if not error.startswith(KeyboardInterrupt.__name__):  # its collective may never end
                 with suppress(Exception):  # of an earlier computation
                     jax.block_until_ready(jax.live_arrays())

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from jaxscope.capture.cluster import lifetime
@@ -44,6 +45,8 @@ def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
         raise ClusterError(_NEEDED) from None
     if client is None:
         of = f" for the profile {profile!r}" if profile else ""
+        if not _was_started(profile or "default"):
+            raise ClusterError(_NONE.format(of=of))
         try:
             client = ipyparallel.Client(profile=profile or "default", timeout=10)
             if client.cluster is None:
@@ -58,6 +61,17 @@ def attach(client: Any = None, *, profile: str | None = None) -> Cluster:
     if not client.ids:
         raise ClusterError("The cluster has no engines: `ipcluster engines -n 2` starts two.")
     return Cluster(IpyparallelEngines(client))
+
+
+def _was_started(profile: str) -> bool:
+    """Whether a controller left its connection file, for which ipyparallel would wait."""
+    from IPython.core.profiledir import ProfileDir, ProfileDirError
+    from IPython.paths import get_ipython_dir
+
+    with suppress(ProfileDirError):
+        found = ProfileDir.find_profile_dir_by_name(get_ipython_dir(), profile)
+        return Path(found.security_dir, "ipcontroller-client.json").is_file()
+    return False
 
 
 def _relay(asked: Mapping[int, Any], shown: dict[int, int], say: Callable[[str], None]) -> None:
@@ -88,7 +102,10 @@ class IpyparallelEngines:
             for engine, given in zip(self._ids, arguments, strict=False)
         ]
         end = time.monotonic() + wait_s
-        return [self._result(one, max(0.05, end - time.monotonic())) for one in asked]
+        return [
+            self._result(engine, one, max(0.05, end - time.monotonic()))
+            for engine, one in enumerate(asked)
+        ]
 
     def run(
         self, function: Any, arguments: Mapping[int, tuple[Any, ...]], say: Callable[[str], None]
@@ -108,7 +125,7 @@ class IpyparallelEngines:
             self._interrupt(asked)
             raise
         _relay(asked, shown, say)
-        return {engine: self._result(one, _REPLY_S) for engine, one in asked.items()}
+        return {engine: self._result(engine, one, _REPLY_S) for engine, one in asked.items()}
 
     def _interrupt(self, asked: Mapping[int, Any]) -> None:
         busy = [self._ids[engine] for engine, one in asked.items() if not one.ready()]
@@ -118,17 +135,17 @@ class IpyparallelEngines:
         while time.monotonic() < end and not all(one.ready() for one in asked.values()):
             time.sleep(_POLL_S)
 
-    def _result(self, one: Any, wait_s: float) -> Any:
-        """The value of a call; None where it did not come in time."""
+    def _result(self, engine: int, one: Any, wait_s: float) -> Any:
+        """The value of a call on an engine; None where it did not come in time."""
         import ipyparallel
 
         try:
             return one.get(wait_s)
         except (TimeoutError, ipyparallel.error.TimeoutError):
             return None
-        except ipyparallel.error.EngineError as error:
-            raise ClusterError(self._dead()) from error
         except ipyparallel.error.RemoteError as error:
+            if error.ename == ipyparallel.error.EngineError.__name__:
+                raise ClusterError(died([engine])) from None
             if error.ename == ClusterError.__name__:
                 raise ClusterError(str(error.evalue)) from None
             raise
@@ -137,12 +154,9 @@ class IpyparallelEngines:
         self._refuse_dead()
 
     def _refuse_dead(self) -> None:
-        if set(self._ids) - set(self._client.ids):
-            raise ClusterError(self._dead())
-
-    def _dead(self) -> str:
         alive = set(self._client.ids)
-        return died([engine for engine, one in enumerate(self._ids) if one not in alive])
+        if gone := [engine for engine, one in enumerate(self._ids) if one not in alive]:
+            raise ClusterError(died(gone))
 
     def activate(self) -> None:
         self._end_with_notebook()

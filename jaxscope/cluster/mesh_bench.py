@@ -92,7 +92,8 @@ def _count(trial: Mapping[int, MeshCalls], budget: float) -> int:
 def _run(
     engines: EngineSet, function: Any, text: str, say: Callable[[str], None], *more: Any
 ) -> dict[int, Any]:
-    given = {engine: (engine, text, *more) for engine in range(len(engines))}
+    cell = engine_cell.EngineCell.of(text)
+    given = {engine: (engine, cell, *more) for engine in range(len(engines))}
     found = engines.run(function, given, say)
     for one in found.values():
         if one.error:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
+from jaxscope.capture.source.cell_names import running_number
 from jaxscope.magics import display
-from jaxscope.magics.cells import prompt
 from jaxscope.magics.family import Completer, Family
 from jaxscope.magics.on_engines import run_on_engines, run_over_mesh
 from jaxscope.magics.options import bench
@@ -170,7 +170,7 @@ class Benchmarking(Family):
         whole = f"{head}\n{text}"
         raw = self.scope.raw_cell
         raw = raw if raw.strip() == whole.strip() else whole
-        file = self._shell.compile.cache(whole, prompt(self._shell), raw_code=raw)
+        file = self._shell.compile.cache(whole, running_number(self._shell), raw_code=raw)
         try:
             source = PlanSource(
                 text,

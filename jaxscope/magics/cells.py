@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.statements import misplaced, shell_line
+from jaxscope.capture.source.cell_names import running_number
 from jaxscope.magics import display
 from jaxscope.magics.options.parser import usage_error
 
@@ -74,13 +75,7 @@ def _cached(shell: Any, head: str, body: str, raw: str) -> tuple[str, str]:
     """The whole text of the cell, and its file name in IPython's cache."""
     text = f"{head}\n{body}"
     sent = raw if raw.strip() == text.strip() else text
-    return text, shell.compile.cache(text, prompt(shell), raw_code=sent)
-
-
-def prompt(shell: Any) -> int:
-    """The number of the running cell. Some IPythons increase `execution_count` before it runs."""
-    stored = getattr(shell.history_manager, "input_hist_parsed", ())
-    return len(stored) - 1 if len(stored) > 1 else shell.execution_count
+    return text, shell.compile.cache(text, running_number(shell), raw_code=sent)
 
 
 def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, magics_class
 
+from jaxscope.capture.source.cell_names import running_number
 from jaxscope.magics import display
-from jaxscope.magics.cells import prompt
 from jaxscope.magics.options.parser import usage_error
 from jaxscope.magics.progress import Status
 from jaxscope.magics.session.session import ShownBy
@@ -56,7 +56,7 @@ class Family(Magics):
 
     def keep(self, report: Report, key: str) -> None:
         """Keep a report under the key of its cell."""
-        shown_by = ShownBy(key, prompt(self._shell), self.scope.raw_cell)
+        shown_by = ShownBy(key, running_number(self._shell), self.scope.raw_cell)
         self.scope.session.add(report, shown_by)
 
     def _say_next(self, report: Report) -> None:

@@ -77,11 +77,10 @@ def run_over_mesh(family: Family, line: str, cell: str | None, given: Any) -> No
     setup = ""
     try:
         for part in sections(cell, registry.names()):
-            text = part.text.lstrip("\n")
             if part.name == SETUP:
-                setup = text
+                setup = part.text
             elif part.name in (SHARED, "jax"):
-                code[f"jax: {part.label}" if part.label else "jax"] = text
+                code[f"jax: {part.label}" if part.label else "jax"] = part.text
             else:
                 raise usage_error(f"--global times sections of JAX, and # {part.name} is not one.")
         limit = given.request.time_limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
+from jaxscope.analysis.cluster.agreement import BenchPlace, MergedBench, merged_bench, places
 from jaxscope.analysis.cluster.mesh import MeshRow, mesh_unranked
 from jaxscope.analysis.cluster.runs import MergedRuns, ProcessSpread, ProgramGroup, merged
 from jaxscope.model.cluster import ProcessRun
@@ -88,29 +88,37 @@ class ClusterBench(Result):
         records: Mapping[int, ComparisonRecord],
         errors: Mapping[int, str],
         hosts: Mapping[int, str],
+        whole: MergedBench | None = None,
     ) -> None:
         self.comparisons = {process: Comparison(record) for process, record in records.items()}
-        """The comparison of each process."""
-        self.errors = dict(errors)
-        """The exception of each process that made none."""
-        self.hosts = dict(hosts)
-        """The host of each process."""
+        """The comparison of each process; where the processes merged them, that of the lowest
+        process of each set of programs."""
+        if whole is None:
+            rows = [row for p, one in records.items() for row in places(p, hosts[p], one)]
+            whole = merged_bench(rows, errors, hosts)
+        self.merged = whole
+        """The figures over all processes."""
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """The exception of each process that made no comparison."""
+        return self.merged.failed
 
     @property
     def rows(self) -> tuple[BenchPlace, ...]:
-        """One row per implementation, size and process."""
-        return places({p: found.record for p, found in self.comparisons.items()})
+        """One row per implementation, size and process; of many processes, those shown."""
+        return tuple(place for group in self.merged.groups for place in group.places)
 
     @property
     def unranked(self) -> dict[tuple[str, str], str]:
         """The reason not to rank the processes, by label and size; empty where all agree."""
-        return unranked(self.rows)
+        groups = self.merged.groups
+        return {group.places[0].key: group.reason for group in groups if group.reason}
 
     def _document(self) -> Document:
         from jaxscope.view.cluster.bench import bench_document
 
-        records = {process: found.record for process, found in self.comparisons.items()}
-        return bench_document(records, self.errors, self.hosts)
+        return bench_document(self.merged)
 
     def summary(self) -> str:
         """The result in one line."""

@@ -27,7 +27,7 @@ def attached(name: str, notebook: Notebook) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _ipyparallel(launcher: Any) -> Iterator[Any]:
-    cluster = launcher.Cluster(n=2, log_level=40)
+    cluster = launcher.Cluster(n=2, log_level=40, engine_timeout=180)
     with contextlib.redirect_stdout(io.StringIO()):  # a bar of its progress
         client = cluster.start_and_connect_sync()
     try:
@@ -42,7 +42,8 @@ def _ipyparallel(launcher: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _dask(launcher: Any) -> Iterator[Any]:
-    quiet = {"silence_logs": 50, "dashboard_address": None}
+    # Also without a dashboard, Dask takes port 8787, and warns where a second cluster has it.
+    quiet = {"silence_logs": 50, "dashboard_address": ":0"}
     with (
         launcher.LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster,
         launcher.Client(cluster, set_as_default=False) as client,

@@ -155,12 +155,21 @@ def joined(found: Iterable[Mapping[str, tuple[int, ...]]]) -> dict[str, tuple[in
 
 def ranges(processes: Iterable[int]) -> str:
     """`process 3`, `processes 0–4 and 7`."""
+    found = sorted(processes)
+    return f"{'process' if len(found) == 1 else 'processes'} {spans(found)}"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """`3`, `0 and 1`, `0–4 and 7`."""
     found: list[list[int]] = []
-    for process in sorted(processes):
-        if found and process == found[-1][1] + 1:
-            found[-1][1] = process
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
         else:
-            found.append([process, process])
-    texts = [str(low) if low == high else f"{low}–{high}" for low, high in found]
-    single = len(found) == 1 and found[0][0] == found[0][1]
-    return f"{'process' if single else 'processes'} {words.listed(texts, _RANGES)}"
+            found.append([number])
+    texts = [
+        text
+        for run in found
+        for text in (map(str, run) if len(run) < 3 else [f"{run[0]}–{run[-1]}"])
+    ]
+    return words.listed(texts, _RANGES)

@@ -7,7 +7,7 @@ import os
 import threading
 import types
 
-from jaxscope.capture.source.cell_names import cell_name, current_shell
+from jaxscope.capture.source.cell_names import cell_name, current_shell, running_number
 from jaxscope.capture.source.frames import user_frames
 from jaxscope.model.cluster import CodePlace
 
@@ -28,5 +28,5 @@ def user_thread() -> int:
 
 def running_cell() -> CodePlace:
     """The running cell as a whole; empty outside IPython."""
-    number = getattr(current_shell(), "execution_count", None)
-    return CodePlace("" if number is None else f"In [{number}]")
+    shell = current_shell()
+    return CodePlace("" if shell is None else f"In [{running_number(shell)}]")

@@ -16,10 +16,13 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
+from jaxscope.analysis.cluster.preflight import SetupFact, setup_facts
+from jaxscope.analysis.cluster.status import StateGroup, state_groups
 from jaxscope.capture import _jax
 from jaxscope.capture._jax import distributed
+from jaxscope.capture.cluster.gather import collected_here, gathered_here, stored_here
 from jaxscope.capture.cluster.gloo import GlooSilence
 from jaxscope.capture.cluster.heartbeat import WAITING, activity, doing_in
 from jaxscope.capture.cluster.watch import GUARD_S, ClusterWatch
@@ -41,11 +44,6 @@ POISONED = (
 
 class ClusterError(RuntimeError):
     """A cluster that cannot be used, as one sentence with the fix."""
-
-
-def started() -> bool:
-    """Whether JAX has started a backend in this process, which is too late for `join`."""
-    return _jax.backends_started()
 
 
 def free_address(host: str) -> str:
@@ -75,14 +73,34 @@ def reach(address: str, seconds: float) -> str:
     return ""
 
 
-def host() -> str:
-    return socket.gethostname()
+class BeforeInit(NamedTuple):
+    """The facts of a process on which `init` depends."""
+
+    versions: str
+    """Of JAX."""
+    started: bool
+    """Whether JAX has started a backend, which is too late for `join`."""
+    host: str
+
+
+def before_init() -> BeforeInit:
+    """These facts of this process, without an import of JAX."""
+    versions = f"{_version('jax')} with jaxlib {_version('jaxlib')}"
+    return BeforeInit(versions, _jax.backends_started(), socket.gethostname())
 
 
 def join(
-    address: str, processes: int, process: int, devices: int | None, timeout_s: int
-) -> ProcessSetup:
-    """Make this process number `process` of the cluster, and watch it."""
+    address: str,
+    processes: int,
+    process: int,
+    devices: int | None,
+    timeout_s: int,
+    gather: str = "",
+) -> ProcessSetup | tuple[SetupFact, ...]:
+    """Make this process number `process` of the cluster, and watch it.
+
+    With a name to gather under, the last process answers for all, and the others with nothing.
+    """
     import jax
 
     while _offered:
@@ -104,7 +122,13 @@ def join(
         **{name: value for name, value in options.items() if name in known},
     )
     watch()
-    return setup()
+    return setup_or_facts(setup(), gather)
+
+
+def setup_or_facts(mine: ProcessSetup, gather: str) -> ProcessSetup | tuple[SetupFact, ...]:
+    """The setup of this process; to gather, the facts of all on the last one, else nothing."""
+    setups = gathered_here(gather, mine) if gather else None
+    return mine if setups is None else setup_facts(setups)
 
 
 def watch(*, guard: str = "warn", wait_s: float = GUARD_S) -> None:
@@ -228,11 +252,6 @@ def setup() -> ProcessSetup:
     return ProcessSetup(jax.process_index(), tuple(facts.items()), tuple(settings.items()), own)
 
 
-def versions() -> dict[str, str]:
-    """Versions of JAX without importing it."""
-    return {name: _version(name) for name in ("jax", "jaxlib")}
-
-
 def _version(package: str) -> str:
     try:
         return metadata.version(package)
@@ -240,10 +259,27 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def state() -> dict[str, Any]:
-    """The watch of this process in numbers, for `status`."""
+def state(process: int, store: tuple[str, str] | None = None) -> dict[str, Any] | bool:
+    """The watch of this process in numbers, for `status`.
+
+    With a name to store it under, and the number of this request, True in its place.
+    """
+    mine = _state(process)
+    if store is not None and mine["watching"]:
+        name, request = store
+        return stored_here(name, (request, mine)) or mine
+    return mine
+
+
+def states(store: tuple[str, str]) -> tuple[StateGroup, ...]:
+    """The states that all processes stored for this request, merged."""
+    name, request = store
+    return state_groups([one for asked, one in collected_here(name) if asked == request])
+
+
+def _state(process: int) -> dict[str, Any]:
     if not _watch:
-        return {"watching": False}
+        return {"watching": False, "process": process}
     found = _watch[0]
     found.settle()
     return {
@@ -269,4 +305,6 @@ def collective_groups() -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
 def set_guard(mode: str, wait_s: float, epoch: str) -> None:
     if not _watch:
         raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")
+    if _watch[0].poisoned():
+        raise ClusterError(POISONED)
     _watch[0].set_guard(mode, wait_s, epoch)

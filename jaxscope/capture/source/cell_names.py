@@ -36,6 +36,12 @@ def current_shell() -> Any:
     return get() if get is not None else None
 
 
+def running_number(shell: Any) -> int:
+    """The number of the running cell. IPython 9.18 increases `execution_count` before it runs."""
+    stored = getattr(shell.history_manager, "input_hist_parsed", ())
+    return len(stored) - 1 if len(stored) > 1 else shell.execution_count
+
+
 def cell_name(file: str) -> str | None:
     """`In [3]` for the file name of a cell of the running IPython, else None."""
     number = filename_map(current_shell()).get(file)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from jaxscope import words
-from jaxscope.analysis.cluster.agreement import BenchPlace, places, unranked
+from jaxscope.analysis.cluster.agreement import BenchGroup, BenchPlace, MergedBench
 from jaxscope.analysis.cluster.mesh import MeshRow
-from jaxscope.analysis.cluster.runs import ranges, said
+from jaxscope.analysis.cluster.runs import ranges
 from jaxscope.analysis.comparison import names
-from jaxscope.model.comparison import ComparisonRecord, Phases
+from jaxscope.model.comparison import Phases
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.table import Cell, Table
 
@@ -18,46 +18,43 @@ _MESH_HEADS = ("", "median", "p10–p90", "to the fastest", "slowest", "compile"
 _HEADS = ("process", "host", "device", "median", "p10–p90", "to the fastest", "compile", "load")
 
 
-def bench_document(
-    records: Mapping[int, ComparisonRecord], errors: Mapping[int, str], hosts: Mapping[int, str]
-) -> Document:
+def bench_document(found: MergedBench) -> Document:
     """A table of the processes for each implementation and size."""
-    rows = places(records)
-    reasons = unranked(rows)
-    chapters: list[Chapter] = []
-    ranked: list[str] = []
-    for key in dict.fromkeys([place.key for place in rows]):
-        group = [place for place in rows if place.key == key]
-        reason = reasons.get(key, "")
-        best = None if reason else min(group, key=lambda place: place.seconds[0])
-        if best is not None and _clear(best, group):
-            ranked.append(f"{key[0]}: process {best.process} is the fastest")
-        title = " · ".join(filter(None, (names.label(group[0].row), key[1])))
-        lead = (f"The processes are not ranked. {reason}",) if reason else ()
-        table = Table(_HEADS, tuple(_row(place, best, hosts) for place in group), (3, 4, 5, 6, 7))
-        chapters.append(Chapter("bench", title, lead, (Part(table=table, brief=True),)))
-    failed = said(errors.items())
-    notes = [f"{ranges(found).capitalize()} failed: {text}." for text, found in failed.items()]
-    count = words.count(len(hosts), "process", "processes")
-    verdict = ranked[0] if len(ranked) == 1 else "not ranked" if reasons else ""
-    first = ("Benchmark", count, f"{_hosts(hosts)}, one process at a time on each", verdict)
-    return Document("cluster", tuple(filter(None, first)), tuple(notes), tuple(chapters))
+    ranked = [
+        f"{group.best.row.label}: process {group.best.process} is the fastest"
+        for group in found.groups
+        if group.best is not None and group.clear
+    ]
+    unranked = any(group.reason for group in found.groups)
+    count = words.count(found.processes, "process", "processes")
+    hosts = f"{words.count(found.hosts, 'host')}, one process at a time on each"
+    verdict = ranked[0] if len(ranked) == 1 else "not ranked" if unranked else ""
+    notes = [f"{ranges(who).capitalize()} failed: {text}." for text, who in found.errors.items()]
+    return Document(
+        "cluster",
+        tuple(filter(None, ("Benchmark", count, hosts, verdict))),
+        tuple(notes),
+        tuple(_chapter(group) for group in found.groups),
+    )
 
 
-def _hosts(hosts: Mapping[int, str]) -> str:
-    return words.count(len(set(hosts.values())), "host")
+def _chapter(group: BenchGroup) -> Chapter:
+    first = group.places[0]
+    title = " · ".join(filter(None, (names.label(first.row), first.key[1])))
+    lead = [f"The processes are not ranked. {group.reason}"] if group.reason else []
+    if len(group.places) < group.processes:
+        lead.append(
+            f"{len(group.places)} of {group.processes} processes: one of each program, the fastest "
+            "and the slowest."
+        )
+    table = Table(_HEADS, tuple(_row(place, group.best) for place in group.places), (3, 4, 5, 6, 7))
+    return Chapter("bench", title, tuple(lead), (Part(table=table, brief=True),))
 
 
-def _clear(best: BenchPlace, group: Sequence[BenchPlace]) -> bool:
-    """Whether its times lie below those of every other process."""
-    others = [place for place in group if place is not best and place.row.measured]
-    return all(best.seconds[2] < place.seconds[1] for place in others)
-
-
-def _row(place: BenchPlace, best: BenchPlace | None, hosts: Mapping[int, str]) -> tuple[str, ...]:
+def _row(place: BenchPlace, best: BenchPlace | None) -> tuple[str, ...]:
     median, low, high = place.seconds
     row = place.row
-    head = (str(place.process), hosts.get(place.process, words.UNKNOWN), row.device)
+    head = (str(place.process), place.host, row.device)
     if math.isnan(median):
         return (*head, Cell(row.failure, "flag"), *[words.UNKNOWN] * 4)
     ratio = "" if best is None else f"{median / best.seconds[0]:.2f}×"

@@ -2,83 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from jaxscope import words
-from jaxscope.analysis.cluster.preflight import PreflightRow, odd, preflight
-from jaxscope.model.cluster import ProcessSetup
+from jaxscope.analysis.cluster.preflight import SetupFact
+from jaxscope.analysis.cluster.runs import ranges
+from jaxscope.analysis.cluster.status import StateGroup
 from jaxscope.view.base.document import Chapter, Document, Part
 from jaxscope.view.base.table import Cell, Table
 
-_MOST = 16
-"""Columns of processes; of more, those that differ are shown first."""
+_COLUMNS = 16
+"""Processes that have a column each; of more, each fact has its most frequent value."""
+_VALUES = 3
+"""Other values of a fact that are named."""
+_ROWS = 16
+_MESSAGES = 8
 
 
-def preflight_document(setups: Sequence[ProcessSetup]) -> Document:
-    """One row per fact, one column per process; values that differ are marked."""
-    rows = preflight(setups)
-    shown = _columns(rows, len(setups))
-    heads = ("", *[f"process {setups[i].process}" for i in shown])
-    table = Table(heads, tuple(_row(row, shown) for row in rows))
-    different = [row.name for row in rows if row.differs]
-    verdict = f"different: {words.listed(different)}" if different else "all equal"
-    count = words.count(len(setups), "process", "processes")
-    notes: tuple[str, ...] = ()
-    if len(shown) < len(setups):
-        notes = (f"{len(shown)} of {count} are shown; those that differ come first.",)
-    return Document(
-        "cluster",
-        ("Pre-flight", count, verdict),
-        notes,
-        (Chapter("preflight", "", parts=(Part(table=table, brief=True),)),),
+def preflight_document(facts: Sequence[SetupFact]) -> Document:
+    """One row per fact; values that differ are marked."""
+    processes = sorted(facts[0].by_process) if facts else []
+    if len(processes) <= _COLUMNS:
+        heads = ("", *[f"process {process}" for process in processes])
+        table = Table(heads, tuple(_row(fact) for fact in facts))
+    else:
+        rows = tuple(_frequent(fact, len(processes)) for fact in facts)
+        table = Table(("", "most frequent", "processes", "different"), rows)
+    different = [fact for fact in facts if fact.differs]
+    names = words.listed([fact.name for fact in different])
+    odd = frozenset[int]().union(*[fact.odd for fact in different])
+    verdict = [f"different: {names}"] if different else ["all equal"]
+    if len(processes) > _COLUMNS and 0 < len(odd) < len(processes):
+        verdict.insert(0, f"{len(processes) - len(odd)} of {len(processes)} same")
+    count = words.count(len(processes), "process", "processes")
+    part = Part(table=table, brief=True)
+    chapters = (Chapter("preflight", "", parts=(part,)),)
+    return Document("cluster", ("Pre-flight", count, *verdict), (), chapters)
+
+
+def _row(fact: SetupFact) -> tuple[str, ...]:
+    marked = fact.odd if fact.differs else frozenset[int]()
+    return (
+        fact.name,
+        *[
+            Cell(f"≠ {value}", "flag") if process in marked else Cell(value)
+            for process, value in sorted(fact.by_process.items())
+        ],
     )
 
 
-def _columns(rows: Sequence[PreflightRow], processes: int) -> list[int]:
-    different = {i for row in rows if row.differs for i in odd(row.values)}
-    order = [*sorted(different), *[i for i in range(processes) if i not in different]]
-    return sorted(order[:_MOST])
+def _frequent(fact: SetupFact, number: int) -> tuple[str, ...]:
+    (value, most), *others = fact.values
+    if not others:
+        return fact.name, value, "all", ""
+    if not fact.differs:
+        return fact.name, f"{len(fact.values)} values", "", ""
+    texts = [f"{ranges(who)}: {text}" for text, who in others[:_VALUES]]
+    rest = [f"{len(others) - _VALUES} more values"] if len(others) > _VALUES else []
+    different = Cell(f"≠ {'; '.join([*texts, *rest])}", "flag")
+    return fact.name, value, f"{len(most)} of {number}", different
 
 
-def _row(row: PreflightRow, shown: Sequence[int]) -> tuple[str, ...]:
-    marked = odd(row.values) if row.differs else frozenset[int]()
-    cells = [
-        Cell(f"≠ {row.values[i]}", "flag") if i in marked else Cell(row.values[i]) for i in shown
-    ]
-    return (row.name, *cells)
-
-
-def status_document(states: Sequence[Mapping[str, Any]], silent: Sequence[int]) -> Document:
-    """One row per process; `silent` are engines that did not answer, as they are busy."""
-    rows: list[tuple[str, ...]] = []
-    for state in states:
-        if not state["watching"]:
-            rows.append((words.UNKNOWN, "not initialized", *[words.UNKNOWN] * 4))
-            continue
-        rows.append(
-            (
-                str(state["process"]),
-                "poisoned" if state["poisoned"] else "ready",
-                state["guard"],
-                str(state["compared"]),
-                str(len(state["divergences"])),
-                words.seconds(state["seconds"]),
-            )
-        )
-    rows += [(str(engine), "busy", *[words.UNKNOWN] * 4) for engine in silent]
-    heads = ("process", "state", "guard", "compared", "divergences", "time")
-    messages = dict.fromkeys(m for s in states for m in s.get("divergences", ())[-3:])
+def status_document(groups: Sequence[StateGroup], busy: Sequence[int]) -> Document:
+    """One row per state; `busy` are engines that did not answer."""
+    number = len(busy) + sum(len(group.processes) for group in groups)
+    rows = [_state_row(group) for group in groups[:_ROWS]]
+    if busy:
+        rows.append((ranges(busy), "busy", *[words.UNKNOWN] * 4))
+    notes = list(dict.fromkeys(text for group in groups for text in group.messages))[:_MESSAGES]
+    lead = ()
+    if len(groups) > _ROWS:
+        lead = (f"{_ROWS} of {len(groups)} states are shown, those of few processes first.",)
+    heads = ("", "state", "guard", "compared", "divergences", "time")
+    part = Part(table=Table(heads, tuple(rows), (3, 4, 5)), brief=True)
     return Document(
         "cluster",
-        ("Cluster", words.count(len(rows), "process", "processes")),
-        tuple(_in_one_line(message) for message in messages),
-        (
-            Chapter(
-                "status", "", parts=(Part(table=Table(heads, tuple(rows), (3, 4, 5)), brief=True),)
-            ),
-        ),
+        ("Cluster", words.count(number, "process", "processes")),
+        tuple(_in_one_line(message) for message in notes),
+        (Chapter("status", "", lead, (part,)),),
     )
+
+
+def _state_row(group: StateGroup) -> tuple[str, ...]:
+    who = ranges(group.processes)
+    if group.seconds is None:
+        return (who, group.state, *[words.UNKNOWN] * 4)
+    took = words.seconds(group.seconds.high)
+    if group.seconds.count > 1:
+        took = f"≤ {took}"
+    counts = (str(group.compared), str(group.divergences))
+    return who, group.state, group.guard, *counts, took
 
 
 def _in_one_line(message: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jaxscope.analysis.cluster.agreement import places, unranked
+from jaxscope.analysis.cluster.agreement import merged_bench, places, slim
 from jaxscope.model import Environment
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Rounds
 from jaxscope.results.cluster_run import ClusterBench
@@ -27,7 +27,8 @@ def record(row: ComparisonRow = ROW, environment: Environment = HERE) -> Compari
 
 
 def reason(other: ComparisonRecord) -> str:
-    return unranked(places({0: record(), 1: other})).get(("jax", ""), "")
+    (group,) = ClusterBench({0: record(), 1: other}, {}, {0: "a", 1: "b"}).merged.groups
+    return group.reason
 
 
 @pytest.mark.parametrize("norm", [2.0, 2.0001])
@@ -67,3 +68,26 @@ def test_no_ratio_is_shown_where_the_processes_are_not_ranked() -> None:
     )
     assert "not ranked" in found.summary()
     assert "×" not in found.to_text(width=120)
+
+
+def test_of_many_processes_those_that_differ_the_fastest_and_the_slowest_are_shown() -> None:
+    def timed(process: int) -> ComparisonRecord:
+        seconds = (1 + (process * 37 % 101) / 100) * (0.5 if process == 617 else 1) * 1e-3
+        program = "def" if process == 500 else "abc"
+        return record(replace(ROW, program=program, processes=(Rounds((seconds,) * 11),)))
+
+    rows = [slim(row) for process in range(1000) for row in places(process, "h", timed(process))]
+    hosts = {process: f"h{process // 8}" for process in range(1000)}
+    found = merged_bench(rows, {3: "ValueError: no"}, hosts)
+    (group,) = found.groups
+    assert group.places[0].process == 617
+    assert {500, 617} < {place.process for place in group.places}
+    assert len(group.places) < 16
+    assert not any(place.row.samples for place in group.places)
+    assert found.leads == (0, 500)
+    document = ClusterBench({}, {}, {}, found).to_text(width=400)
+    assert "Benchmark · 1000 processes · 125 hosts" in document
+    assert "abc on processes 0–499 and 501–999, and def on process 500" in document.replace(
+        "999 and def", "999, and def"
+    )
+    assert "Process 3 failed: ValueError: no." in document

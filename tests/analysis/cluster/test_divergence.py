@@ -8,7 +8,7 @@ from jaxscope.analysis.cluster.divergence import (
     print_of,
     stalled,
 )
-from jaxscope.analysis.cluster.preflight import odd, preflight
+from jaxscope.analysis.cluster.preflight import setup_facts
 from jaxscope.analysis.cluster.schedule import collectives, schedule_difference
 from jaxscope.model.cluster import (
     CodePlace,
@@ -115,12 +115,12 @@ def test_the_preflight_table_shows_settings_only_where_they_differ() -> None:
         )
         for i in range(3)
     ]
-    rows = preflight(setups)
-    assert [(row.name, row.differs) for row in rows] == [
+    facts = setup_facts(setups)
+    assert [(fact.name, fact.differs) for fact in facts] == [
         ("host", False),
         ("jax", False),
         ("jax_enable_x64", True),
     ]
-    assert odd(rows[-1].values) == {1}
-    assert odd(("a", "b")) == {0, 1}
-    assert odd(("a", "a")) == frozenset()
+    assert facts[-1].odd == {1}
+    assert facts[0].odd == frozenset()
+    assert setup_facts([setups[0], setups[1]])[-1].odd == {0, 1}

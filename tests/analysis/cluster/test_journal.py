@@ -48,6 +48,6 @@ def test_processes_without_a_file_and_files_of_two_runs_are_named() -> None:
     whole = [read_journal(f"{i}", text(i, 4) + end(1.0, "")) for i in (0, 3)]
     runs, notes = joined(whole)
     assert [run.process for run in runs] == [0, 3]
-    assert notes == ["Processes 1–2 of 4 left no file."]
+    assert notes == ["Processes 1 and 2 of 4 left no file."]
     mixed = [whole[0], read_journal("3", text(3, 4, job="8") + end(1.0, ""))]
     assert "different runs" in joined(mixed)[1][0]
