@@ -233,10 +233,14 @@ function showFacts(top: HTMLElement, [title = "", ...rest]: readonly string[], l
   top.title = [title, ...rest].join(" · ");
 }
 
-/** What a fact has in parentheses at its end is the first to go where there is little room. */
+/** What goes where there is little room: parentheses at the end of a fact, then `per call`. */
 function withAside(fact: string): (Node | string)[] {
-  const [, main, aside] = /^(.+?)( \([^()]*\))$/.exec(fact) ?? [];
-  return main && aside ? [main, element("span", "jxs-aside", aside)] : [fact];
+  const [, main = "", unit, aside] = /^(.+?)( per call)?( \([^()]*\))?$/.exec(fact) ?? [];
+  return [
+    main,
+    ...(unit ? [element("span", "jxs-unit", unit)] : []),
+    ...(aside ? [element("span", "jxs-aside", aside)] : []),
+  ];
 }
 
 function programTitle({ name, transforms }: { name: string; transforms: string[] }): string {
