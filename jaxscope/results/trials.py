@@ -50,7 +50,11 @@ class Trials(Result):
         plural = "fixes" if self._what == "fix" else f"{self._what}s"
         first = [self._title] if self._title else []
         first.append(f"{count(len(tried), self._what, plural)} tried")
-        first.append(f"{len(self.better)} better" if self.better else "no gain")
+        unclear = [one for one in tried if one.verdict is TrialVerdict.UNCLEAR]
+        if self.better or not unclear:
+            first.append(f"{len(self.better)} better" if self.better else "no gain")
+        if unclear:
+            first.append(f"{len(unclear)} unclear" if len(tried) > 1 else "unclear")
         return first
 
     def cell(self, number: int) -> str:

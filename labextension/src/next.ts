@@ -11,7 +11,7 @@ export interface NextSteps {
 
 /**
  * An empty element where the host or its kernel offers nothing. A step about a finding is shown
- * beside it, in the element that `besideFinding` gives for its number.
+ * after the message, in the element that `besideFinding` gives for its number.
  */
 export function nextSteps(
   host: Host,
@@ -31,7 +31,9 @@ export function nextSteps(
       if (!place) continue;
       const node = trial(step, () => host.take?.(report, step));
       node.firstElementChild?.setAttribute("aria-label", `${step.label}: finding ${step.finding}`);
-      place.append(node);
+      const message = place.querySelector("strong");
+      if (message) message.after(node);
+      else place.append(node);
       place.classList.toggle("jxs-idle", step.gain === false);
       beside.push(() => {
         node.remove();

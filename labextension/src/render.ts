@@ -225,12 +225,22 @@ function head(first: readonly string[], lead = 1): HTMLElement {
 
 /** Replaces the first line in the head. */
 function showFacts(top: HTMLElement, [title = "", ...rest]: readonly string[], lead = 1): void {
-  const facts = rest.map((fact) => element("li", "", fact));
+  const facts = rest.map((fact) => element("li", "", ...withAside(fact)));
   // After the device comes the time per call, the fact that people look for first.
   facts[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
   top.querySelector("h1")?.replaceWith(element("h1", "", title));
   top.querySelector(".jxs-facts")?.replaceChildren(...facts);
   top.title = [title, ...rest].join(" · ");
+}
+
+/** What goes where there is little room: parentheses at the end of a fact, then `per call`. */
+function withAside(fact: string): (Node | string)[] {
+  const [, main = "", unit, aside] = /^(.+?)( per call)?( \([^()]*\))?$/.exec(fact) ?? [];
+  return [
+    main,
+    ...(unit ? [element("span", "jxs-unit", unit)] : []),
+    ...(aside ? [element("span", "jxs-aside", aside)] : []),
+  ];
 }
 
 function programTitle({ name, transforms }: { name: string; transforms: string[] }): string {

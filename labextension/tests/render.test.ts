@@ -84,7 +84,7 @@ test.each([
   const said = [...parent.querySelectorAll(".jxs-nothing > p")].map((p) => p.textContent);
   // The notes of the run take the place of the program.
   const beside = open === "Code" && !programs.length;
-  const why = beside ? ["No function ran.", "f was not called."] : ["No function ran."];
+  const why = beside ? ["f was not called.", "No function ran."] : ["No function ran."];
   expect(said).toEqual(programs.length ? [] : why);
   const note = programs.length ? ".jxs-status" : ".jxs-note";
   expect(parent.querySelector(note)?.textContent).toBe(beside ? undefined : "f was not called.");

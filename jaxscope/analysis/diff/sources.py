@@ -1,6 +1,8 @@
 """The Python of two reports: pairs of sources, and of lines in them."""
 
 import difflib
+import re
+from collections import Counter
 from dataclasses import dataclass
 
 from jaxscope.analysis.diff.align import align
@@ -10,6 +12,8 @@ from jaxscope.model.report_diff import ChangeKind, LineChange, SourceDiff
 _COMPARISONS = 400
 """Pairs of lines that are compared character by character, some 50 µs each."""
 _ALIKE = 0.55
+_WRAPS = re.compile(r"[%@]|def ")
+"""The line of a magic, a decorator or a function at the top level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,16 @@ class SourcePairs:
 
 
 def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> SourcePairs:
-    """Pair the two cells, and other sources with the same file or name."""
-    partner: dict[int, int] = {0: 0} if before and after else {}
+    """Pair the two cells, and other sources with the same file or name.
+
+    A cell is paired with the source of the other report that has most of its lines, where that
+    one's program is of a function that is defined elsewhere: the two differ in how they are
+    wrapped, which is no change.
+    """
+    partner = _first_pair(before, after)
     for i, source in enumerate(before[1:], 1):
+        if i in partner:
+            continue
         for j, other in enumerate(after[1:], 1):
             known = source.file == other.file or (source.name, source.kind) == (
                 other.name,
@@ -51,10 +62,30 @@ def pair_sources(before: tuple[Source, ...], after: tuple[Source, ...]) -> Sourc
     lines: dict[int, dict[int, int]] = {}
     diffs: list[SourceDiff] = []
     for i, j in partner.items():
-        lines[i], changes = _lines(before[i].text, after[j].text)
+        lines[i], changes = _lines(before[i], after[j])
         if changes:
             diffs.append(SourceDiff(after[j].name, tuple(changes)))
     return SourcePairs(before, after, partner, lines, tuple(diffs))
+
+
+def _first_pair(before: tuple[Source, ...], after: tuple[Source, ...]) -> dict[int, int]:
+    if not before or not after:
+        return {}
+    pairs = [(0, 0)]
+    if before[0].kind is not after[0].kind:
+        pairs += [(0, j) for j in range(1, len(after))] + [(i, 0) for i in range(1, len(before))]
+    return dict([max(pairs, key=lambda pair: _shared(before[pair[0]], after[pair[1]]))])
+
+
+def _shared(one: Source, other: Source) -> int:
+    """How many lines of code two sources have in common."""
+    counts = [Counter(filter(None, map(_bare, each.text.splitlines()))) for each in (one, other)]
+    return (counts[0] & counts[1]).total()
+
+
+def _bare(line: str) -> str:
+    """A line without what a function around it adds: indentation and `return`."""
+    return line.strip().removeprefix("return ")
 
 
 def _alike(old: list[str], gap_old: range, new: list[str], gap_new: range) -> dict[int, int]:
@@ -78,11 +109,12 @@ def _alike(old: list[str], gap_old: range, new: list[str], gap_new: range) -> di
     return found
 
 
-def _lines(before: str, after: str) -> tuple[dict[int, int], list[LineChange]]:
+def _lines(before: Source, after: Source) -> tuple[dict[int, int], list[LineChange]]:
     """Later line by earlier line, unchanged or edited, and the changes other than blank lines."""
-    old = [line.rstrip() for line in before.splitlines()]
-    new = [line.rstrip() for line in after.splitlines()]
-    pairs, _ = align(old, new)
+    wrapped = before.kind is not after.kind
+    form = _bare if wrapped else str
+    old, new = ([line.rstrip() for line in one.text.splitlines()] for one in (before, after))
+    pairs, _ = align([form(line) for line in old], [form(line) for line in new])
     paired = {i + 1: j + 1 for i, j in pairs}
     changes: list[LineChange] = []
     last_old = last_new = 0
@@ -101,4 +133,9 @@ def _lines(before: str, after: str) -> tuple[dict[int, int], list[LineChange]]:
             else:
                 changes.append(LineChange(ChangeKind.ADDED, None, m + 1, new=new[m]))
         last_old, last_new = i + 1, j + 1
-    return paired, [c for c in changes if c.old.strip() or c.new.strip()]
+    return paired, [
+        c
+        for c in changes
+        if (c.old.strip() or c.new.strip())
+        and not (wrapped and c.kind is not ChangeKind.CHANGED and _WRAPS.match(c.old or c.new))
+    ]

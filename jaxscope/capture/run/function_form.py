@@ -21,6 +21,7 @@ import jax
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
+from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.inputs import nnx
@@ -133,23 +134,33 @@ class FunctionCell:
         defined = [n for n, d in self.text.syntax.definitions.items() if type(d) is ast.FunctionDef]
         if not defined:
             return (
-                "This cell calls no function that it defines, so it ran as plain Python; --block "
-                "compiles the whole cell."
+                "This cell calls no function that it defines, so it ran as plain Python; "
+                "`--block` compiles the whole cell."
             )
         if self.calls.python:
             return (
                 f"{', '.join(sorted(self.calls.python))} computed nothing with JAX, so there is no "
-                "program; --block compiles the whole cell."
+                "program; `--block` compiles the whole cell."
             )
         called = [name for name in self.text.syntax.called_functions if name in defined]
         wrapped = [n for n in called if type(self.namespace.get(n)) is not FunctionType]
         if wrapped:
             names = [f"`{name}`" for name in wrapped]
             return f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing."
+        own = own_nodes(self.text.syntax.tree.body)
+        mentioned = {node.id for node in own if isinstance(node, ast.Name)}
+        handed = [name for name in defined if name in mentioned]
+        if handed:
+            names = words.listed([f"`{name}`" for name in handed], 3)
+            verb = "is" if len(handed) == 1 else "are"
+            return (
+                f"{names} {verb} only handed to other functions here, so jaxscope compiled "
+                "nothing. `--block` compiles the whole cell."
+            )
         return (
             "This cell calls no function that it defines, so jaxscope compiled nothing. Call "
-            f"{defined[0]} here, run %jaxjit {defined[0]}(...), or compile the whole cell with "
-            "--block."
+            f"`{defined[0]}` here, run `%jaxjit {defined[0]}(...)`, or compile the whole cell with "
+            "`--block`."
         )
 
     @calls_user_code

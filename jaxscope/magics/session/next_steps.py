@@ -21,6 +21,7 @@ from jaxscope.view.bundle.payload_json import NextStepJson
 _PLAIN_JIT = re.compile(r"%%?jaxjit((\s+(-o|-n|--report|--runs|--view)\s+\S+|\s+(-q|--quiet))*)\s*")
 """A first line whose options do not change the program."""
 _MAGIC = re.compile(r"%%?jax(jit|grad|vmap|pmap|compose)\b")
+_WHOLE = re.compile(r"(plain Python|compiled nothing)[;.] `--block` compiles the whole cell")
 _FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE)
 
 
@@ -59,6 +60,20 @@ def _profile(report: Report, session: Session) -> NextStepJson | None:
     code = f"{magic[0]} --profile{cell[magic.end() :]}"
     title = "Which line is slow? Runs this cell again with --profile"
     return {"label": "Profile", "title": title, "code": code, "replaces": cell}
+
+
+def _block(report: Report, session: Session) -> NextStepJson | None:
+    """The whole cell as one program, where it only hands its functions to others."""
+    record, shown_by = report.record, session.shown_by(report)
+    if record.programs or record.form is not Form.FUNCTION or shown_by is None:
+        return None
+    magic = _MAGIC.match(shown_by.text)
+    if magic is None or not any(_WHOLE.search(note) for note in record.notes):
+        return None
+    code = f"{magic[0]} --block{shown_by.text[magic.end() :]}"
+    title = "What does the whole cell compile to? Runs this cell again with --block"
+    label = "Compile the cell"
+    return {"label": label, "title": title, "code": code, "replaces": shown_by.text}
 
 
 def _call(record: Record, cell: str) -> str:
@@ -147,7 +162,8 @@ def _trial(cell: int, number: int, session: Session) -> NextStepJson:
         from jaxscope.view.report.trials import gain
 
         step["outcome"] = f"{str(known.verdict).capitalize()}: {gain(known)}"
-        step["gain"] = known.verdict is TrialVerdict.BETTER
+        if known.verdict is not TrialVerdict.UNCLEAR:
+            step["gain"] = known.verdict is TrialVerdict.BETTER
     return step
 
 
@@ -163,4 +179,9 @@ def _fixes(report: Report) -> list[int]:
     return [i for i, change in enumerate(changes, 1) if not isinstance(change, str)]
 
 
-_STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (_try, _profile, _diff)
+_STEPS: tuple[Callable[[Report, Session], NextStepJson | None], ...] = (
+    _try,
+    _block,
+    _profile,
+    _diff,
+)

@@ -21,7 +21,7 @@ def answer(record: ComparisonRecord) -> str:
 
 
 def headline(record: ComparisonRecord) -> str:
-    """The winner at the largest size, its factor, and why that factor may be unfair."""
+    """The winner at the largest size with a verdict, its factor, and why that may be unfair."""
     measured = [row for row in record.rows if row.measured]
     if not measured:
         # The reason for ending early has a line of its own, and is not repeated for each row.
@@ -35,10 +35,10 @@ def headline(record: ComparisonRecord) -> str:
     sizes = _compared(record, subject)
     if not sizes:
         return _not_together(record, subject)
-    last, ratio = sizes[-1]
-    winner = _winner(record, last, subject, with_device)
-    pair = _pair(record, subject, last, ratio, with_device, whole=True, located=not winner)
-    parts = [*winner, pair, *_buts(record, subject, last), *_jax_failed(record)]
+    size, ratio = _clearest(sizes)
+    winner = _winner(record, size, subject, with_device)
+    pair = _pair(record, subject, size, ratio, with_device, whole=True, located=not winner)
+    parts = [*winner, pair, *_buts(record, subject, size), *_jax_failed(record)]
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}" if text.startswith("whether") else text
 
@@ -50,10 +50,12 @@ def beside(record: ComparisonRecord) -> str:
     if subject is None or not sizes:
         return ""
     with_device = sweep.several_devices(record)
-    (first, early), (last, ratio) = sizes[0], sizes[-1]
-    parts = _unfit(record, subject, last, with_device)
-    if first != last and early.verdict is not ratio.verdict:
-        parts.append(_pair(record, subject, first, early, with_device, whole=False))
+    shown, ratio = _clearest(sizes)
+    parts = _unfit(record, subject, sizes[-1][0], with_device)
+    for i, (size, other) in enumerate(sizes):
+        is_end = i in (0, len(sizes) - 1)
+        if is_end and size != shown and other.verdict is not ratio.verdict:
+            parts.append(_pair(record, subject, size, other, with_device, whole=False))
     name = sweep.swept(record)
     parts += [
         # Two digits, the precision of a crossover between two sizes.
@@ -61,6 +63,13 @@ def beside(record: ComparisonRecord) -> str:
         for one in sweep.crossovers(record, subject)[-1:]
     ]
     return "; ".join(parts)
+
+
+def _clearest(sizes: list[tuple[Size, Ratio]]) -> tuple[Size, Ratio]:
+    """The largest size with a winner; the largest where none has one."""
+    clear = [s for s in sizes if s[1].verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)]
+    last = sizes[-1]
+    return clear[-1] if clear and last[1].verdict is RatioVerdict.UNCLEAR else last
 
 
 def not_run(record: ComparisonRecord) -> str:
@@ -164,10 +173,14 @@ def _unfit(
 
 
 def _unsure(ratio: Ratio) -> str:
-    """`ratio 1.2, from 1.1 to 1.4`: an interval without brackets."""
+    """`ratio 1.2, from 1.1 to 1.4`: an interval without brackets. Without it where it is not the
+    reason, as of a disturbed run."""
     middle, bracket, ends = names.bare(ratio).partition(" (")
     low, _, high = ends.rstrip(")").partition("–")
     sure = not bracket or low == high
+    apart = max(math.log(ratio.low), -math.log(ratio.high)) if ratio.low > 0 else 0.0
+    if not sure and ratio.verdict is RatioVerdict.UNCLEAR and apart > stats.DIFFERENT:
+        return f"ratio {middle}, see the warnings"
     return f"ratio {middle}" if sure else f"ratio {middle}, from {low} to {high}"
 
 

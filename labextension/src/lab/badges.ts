@@ -86,8 +86,7 @@ export class Badges implements IDisposable {
     this.offer(cell, badge);
     const { storms } = this.feed;
     const avoidable = events.filter((event) => isAvoidable(event, storms));
-    const words = totalLine({ ...totals(events, storms), recompiles: 0 });
-    const again = avoidable.length ? `↻ ${count(avoidable.length, "recompile")}` : "";
+    const [words, again] = this.words(events, avoidable);
     if (badge.dataset.words === words + again) return;
     badge.dataset.words = words + again;
     badge.replaceChildren(document.createTextNode(words));
@@ -108,6 +107,19 @@ export class Badges implements IDisposable {
     ]
       .filter(Boolean)
       .join("\n");
+  }
+
+  /** All compilations, and those that can be avoided: of functions, where there are any. */
+  private words(
+    events: readonly CompileEventJson[],
+    avoidable: readonly CompileEventJson[],
+  ): [string, string] {
+    const all = { ...totals(events), recompiles: 0 };
+    const functions = avoidable.filter((event) => event.kind !== "eager").length;
+    if (functions) return [totalLine(all), `↻ ${count(functions, "recompile")}`];
+    if (!avoidable.length) return [totalLine(all), ""];
+    const eager = totalLine({ ...all, compiles: 0 });
+    return [all.compiles ? totalLine({ ...all, operations: 0 }) : "", `↻ ${eager}`];
   }
 
   /** Placed between code and output: JupyterLab rewrites the prompt, but keeps foreign elements here. */

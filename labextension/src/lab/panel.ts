@@ -124,8 +124,7 @@ export class CompilesPanel extends Widget {
         (!this.onlyAgain || (feed && isAgain(event, feed.storms))) &&
         matches(event, this.query, feed?.storms.find(event.serial) ?? null),
     );
-    this.total.textContent =
-      listening && feed ? totalLine(totals(events, feed.storms)) : "Compiles";
+    this.total.textContent = listening && feed ? totalLine(totals(events)) : "Compiles";
     const strip = listening && feed ? stripOf(stretches(feed.runs, feed.events)) : null;
     this.strip.replaceChildren(...(strip ? [strip] : []));
     const name = feed?.panel.title.label ?? "";

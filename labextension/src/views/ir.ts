@@ -107,7 +107,7 @@ export class IrView implements View {
     this.element = element("div", "jxs-ir", this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     if (!model.programJson) {
-      const reasons = [nothing(model), ...notes].map((words) => element("p", "", ...quoted(words)));
+      const reasons = [...notes, nothing(model)].map((words) => element("p", "", ...quoted(words)));
       this.stages.element.append(element("div", "jxs-nothing", ...reasons));
       this.element.classList.add("jxs-bare");
       this.status.hidden = true;

@@ -311,7 +311,7 @@ def test_only_chooses_the_calls(notebook: Notebook) -> None:
 
 def test_a_cell_that_only_defines_says_what_to_do(notebook: Notebook) -> None:
     ran = notebook.must("%%jaxjit -n 1\ndef f(v):\n    return v * 2")
-    assert "so jaxscope compiled nothing. Call f here, run %jaxjit f(...)" in words(ran)
+    assert "so jaxscope compiled nothing. Call `f` here, run `%jaxjit f(...)`" in words(ran)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,19 @@ def code(notebook: Notebook) -> list[str]:
     return [step["code"] for step in next_steps(session.reports[-1], session)]
 
 
+def test_a_cell_that_only_hands_its_function_on_can_be_compiled_whole(notebook: Notebook) -> None:
+    cell = "%%jaxjit\ndef loss(x):\n    return jnp.tanh(x).sum()\nslopes = twice(loss)(x)"
+    notebook.must("twice = lambda f: lambda x: f(x) + f(2 * x)")
+    ran = notebook.must(cell)
+    assert "`loss` is only handed to other functions here" in ran.text
+    assert code(notebook) == [cell.replace("%%jaxjit", "%%jaxjit --block")]
+    notebook.must(code(notebook)[0])
+    assert getattr(notebook.shell, NAME).session.reports[-1].programs
+    # Nothing runs here, so there is nothing to compile.
+    notebook.must("%%jaxjit\ndef loss(x):\n    return jnp.tanh(x).sum()")
+    assert not any("--block" in one for one in code(notebook))
+
+
 @pytest.mark.parametrize(
     ("cell", "offered"),
     [
@@ -113,7 +126,8 @@ def test_a_fix_that_was_tried_says_what_it_brought(notebook: Notebook) -> None:
     (trial,) = notebook.names["trials"]
     (after,) = finding_steps(notebook.names["r"], session)
     assert after.get("outcome", "").startswith(f"{str(trial.verdict).capitalize()}: ")
-    assert after.get("gain") is (trial.verdict is TrialVerdict.BETTER)
+    unclear = trial.verdict is TrialVerdict.UNCLEAR
+    assert after.get("gain") is (None if unclear else trial.verdict is TrialVerdict.BETTER)
 
 
 STATIC = """import functools

@@ -29,7 +29,7 @@ from jaxscope.view.base.markdown import markdown as written
 from jaxscope.view.base.svg import image, svg
 from jaxscope.view.base.table import Cell
 from jaxscope.view.comparison import figures, tables
-from jaxscope.view.comparison.answer import answer, beside, headline, not_run
+from jaxscope.view.comparison.answer import _unsure, answer, beside, headline, not_run
 from jaxscope.view.comparison.baseline import headline as change
 from jaxscope.view.comparison.baseline import others, telling
 from jaxscope.view.comparison.document import csv as as_csv
@@ -73,6 +73,20 @@ def test_whoever_wins_comes_first_and_a_change_of_winner_names_both():
         "NumPy is 2× faster than JAX jit at n = 2 (2×); at n = 1 JAX jit is 3× faster; "
         "crossover near n = 1.5"
     )
+
+
+def test_the_winner_of_a_clear_size_comes_before_a_larger_one_that_is_unclear():
+    busy = BenchWarning("J306", "The machine was busy.")
+    rows = [row("numpy", 9e-6, 1), row("jax", 3e-6, 1), row("numpy", 5e-6, 2), row("jax", 6e-6, 2)]
+    assert answer(record(*rows, warnings=(busy,))) == (
+        "JAX jit is 3× faster than NumPy at n = 1 (2.99–3×); at n = 2 it is unclear"
+    )
+
+
+def test_the_interval_of_a_disturbed_run_is_not_given_as_the_reason():
+    ratio = Ratio(1.93, 1.88, 1.94, RatioVerdict.UNCLEAR)
+    assert _unsure(ratio) == "ratio 1.93, see the warnings"
+    assert _unsure(dataclasses.replace(ratio, low=0.9)) == "ratio 1.93, from 0.9 to 1.94"
 
 
 def test_a_small_difference_is_said_in_percent():
