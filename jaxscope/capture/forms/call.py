@@ -16,6 +16,7 @@ from jaxscope.analysis.python.cell import NO_CODE
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import TracedForm, Trial
+from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
@@ -31,7 +32,7 @@ def is_jitted(function: Any) -> bool:
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:
-    """The transforms of JAX and Equinox that a function is made by, outermost first:
+    """The transforms of JAX, Equinox and NNX that a function is made by, outermost first:
     `("grad", "vmap")`.
 
     Those of JAX are missing on a JAX that does not tell.
@@ -43,6 +44,8 @@ def transforms_of(function: Any) -> tuple[str, ...]:
             break
         found.append(name)
         function = getattr(function, "__wrapped__", None)
+    if (made := nnx.gradient(function)) is not None:
+        return (*found, made[0], *transforms_of(made[1]))
     try:
         return (*found, *_jax.transforms_of(function))
     except Exception:
@@ -73,8 +76,15 @@ class FunctionCall:
         """Its `__name__`, or the class of an object such as a model, also under `jax.vmap`."""
         if getattr(self.function, "__name__", "") == "__call__" and self.args:
             return type(self.args[0]).__name__
-        inner = type(inspect.unwrap(self.function)).__name__
-        return getattr(self.function, "__name__", inner).replace("<unnamed function>", inner)
+        function = self._users
+        inner = type(inspect.unwrap(function)).__name__
+        return getattr(function, "__name__", inner).replace("<unnamed function>", inner)
+
+    @property
+    def _users(self) -> Any:
+        """The function, or the one whose gradient NNX takes, which has the names."""
+        made = nnx.gradient(self.function)
+        return self.function if made is None else made[1]
 
     @property
     def is_jitted(self) -> bool:
@@ -85,7 +95,7 @@ class FunctionCall:
         """Names of the positional arguments, from the signature where there is one."""
         args = self.args
         try:
-            bound = inspect.signature(self.function).bind(*args, **self.kwargs)
+            bound = inspect.signature(self._users).bind(*args, **self.kwargs)
         # A builtin has none, and a wrapper may show that of its function. Where the function does
         # not take these arguments, Python's own error is clearer, once it is called.
         except (ValueError, TypeError):

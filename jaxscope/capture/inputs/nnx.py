@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from jaxscope.capture.inputs.traced_or_static import Choice, choose
 
 _CACHED_PARTIAL = "cache_args_wrapper"
 """The function that `nnx.cached_partial` returns, in Flax 0.10 to 0.12."""
+_GRADIENTS = ("grad_wrapper", "tree_grad_wrapper")
+"""Those inside what `nnx.grad` and `nnx.value_and_grad` return, in Flax 0.10 to 0.12."""
 
 
 def is_nnx(value: Any) -> bool:
@@ -57,6 +60,21 @@ def cached_function(function: Any) -> Any:
     if sys.modules.get("flax.nnx") is None or getattr(code, "co_name", "") != _CACHED_PARTIAL:
         return None
     return getattr(function, "__wrapped__", None)
+
+
+def gradient(function: Any) -> tuple[str, Any, Any] | None:
+    """`grad` or `value_and_grad`, the function it is of, and the one of NNX that has its options.
+
+    None for a function that NNX has not made so.
+    """
+    inner = getattr(function, "__wrapped__", function)
+    code = getattr(inner, "__code__", None)
+    if sys.modules.get("flax.nnx") is None or getattr(code, "co_name", "") not in _GRADIENTS:
+        return None
+    held = {name: value for name, _, value in _jax.closure(inner)}
+    made = held.get("f") or held.get("gradded_fn")
+    name = "value_and_grad" if held.get("return_value") else "grad"
+    return None if made is None else (name, inspect.unwrap(made), inner)
 
 
 def graph_and_leaves(objects: Sequence[Any]) -> tuple[Any, list[Any]]:

@@ -250,6 +250,7 @@ class _Callees:
             self.pick(cached)  # a jitted function is recorded
             return function
         wraps = not isinstance(function, FunctionType) or "__wrapped__" in vars(function)
+        wraps = wraps or nnx.gradient(function) is not None
         if wraps and _package(function) in _LIBRARIES:  # made of another function
             inner = _innermost(function)
             if inner is None:
@@ -329,6 +330,9 @@ def _package(value: Any) -> str:
 
 def _innermost(function: Any) -> FunctionType | None:
     for _ in range(16):
+        if (made := nnx.gradient(function)) is not None:
+            function = made[1]
+            continue
         inner = next(
             (
                 found
@@ -345,6 +349,8 @@ def _innermost(function: Any) -> FunctionType | None:
 
 def _token(function: Any) -> Any:
     """A key that is equal for transforms of the same function with the same options."""
+    if (made := nnx.gradient(function)) is not None:
+        function = made[2]  # without its context, which is a new one each time
     if not isinstance(function, FunctionType) or not function.__closure__:
         return id(function)
     if _package(function) not in _LIBRARIES:
@@ -356,6 +362,8 @@ def _token(function: Any) -> Any:
             cells.append(_token(value))
         elif isinstance(value, (bool, int, str, tuple, type(None))):
             cells.append((type(value), value))
+        elif isinstance(value, dict):  # the arguments that `nnx.grad` differentiates
+            cells.append(repr(value))
         else:
             cells.append(id(value))
     return tuple(cells)

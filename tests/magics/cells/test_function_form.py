@@ -579,6 +579,29 @@ def test_many_calls_under_a_transform_name_the_option_that_traces_once(notebook:
     assert told not in words(notebook.must(f"%%jaxgrad -w v -n 1\n{body.replace('20', '3')}"))
 
 
+@pytest.mark.parametrize("graph", ["", ", graph=False"])
+def test_a_gradient_of_nnx_is_compiled_once_and_named(notebook: Notebook, graph: str) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nmodel = nnx.Linear(8, 1, rngs=nnx.Rngs(0))\nrows = jnp.ones((4, 8))"
+    )
+    ran = notebook.must(
+        "%%jaxjit -n 1\ndef loss(m, v):\n    return (m(v) ** 2).sum()\n"
+        f"for _ in range(3):\n    g = nnx.grad(loss{graph})(model, rows)\n"
+        f"y, h = nnx.value_and_grad(loss{graph})(model, rows)"
+    )
+    assert len(jaxscope.last().programs) == 2
+    assert {"jit(grad(loss))", "jit(value_and_grad(loss))"} <= set(ran.text.split())
+    assert "4 calls compiled" in words(ran)
+    assert {value.name for one in jaxscope.last().programs for value in one.inputs} == {
+        *("m.bias", "m.kernel", "v")
+    }
+    notebook.must(f"plain = nnx.grad(loss{graph})(model, rows)")
+    for name in ("g", "h"):
+        same = f"jax.tree.map(jnp.allclose, {name}, plain)"
+        assert notebook.must(f"bool(jax.tree.all({same}))").value
+
+
 def test_a_transform_of_equinox_is_in_the_name(notebook: Notebook) -> None:
     pytest.importorskip("equinox")
     notebook.must("import equinox as eqx\ndef loss(w, v):\n    return (w * v).sum()")
