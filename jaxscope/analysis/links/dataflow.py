@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from jaxscope.analysis.hlo import HloModule, Instruction
 
 DISSOLVED = frozenset({"fusion", "call"})
-_ENTERED = frozenset({"tuple", "get-tuple-element", *DISSOLVED})
+_SEEN_THROUGH = frozenset({"tuple", "get-tuple-element", "parameter", "constant", *DISSOLVED})
 
 Edges = Mapping[str, Sequence[str]]
 """By instruction: what feeds it, or what reads it."""
@@ -26,7 +26,6 @@ class Dataflow:
     def __init__(self, module: HloModule, holds: Callable[[Instruction], bool]) -> None:
         """`holds` decides whether a bitcast is a node or seen through."""
         self._module = module
-        self._holds = holds
         self._callers: dict[str, list[Instruction]] = {}
         for instruction in module.instructions():
             if instruction.opcode in DISSOLVED:
@@ -34,9 +33,13 @@ class Dataflow:
                     self._callers.setdefault(called, []).append(instruction)
         self.feeds: dict[str, list[str]] = {}
         self.reads: dict[str, list[str]] = {}
-        nodes = [i for i in module.instructions() if self._is_node(i)]
+        nodes = [
+            i
+            for i in module.instructions()
+            if i.opcode not in _SEEN_THROUGH and (i.opcode != "bitcast" or holds(i))
+        ]
         self._nodes = {node.name for node in nodes}
-        self._followed: dict[str, tuple[str, ...]] = {}
+        self._arriving: dict[str, dict[str, None]] = {}
         for node in nodes:
             self._connect(node.name, node.operands)
         root = module.entry_computation.root
@@ -66,50 +69,43 @@ class Dataflow:
         for name in operands:
             if name in self._nodes:
                 sources[name] = None
-            else:
-                followed = self._followed.get(name)
-                if followed is None:
-                    followed = self._followed[name] = tuple(self._follow(name))
-                sources.update(dict.fromkeys(followed))
+                continue
+            arriving = self._arriving.get(name)
+            if arriving is None:
+                arriving = self._arriving[name] = self._follow(name)
+            sources |= arriving
         if sources:
             self.feeds[node] = list(sources)
         for source in sources:
             self.reads.setdefault(source, []).append(node)
 
-    def _is_node(self, instruction: Instruction) -> bool:
-        opcode = instruction.opcode
-        if opcode in _ENTERED or opcode in ("parameter", "constant"):
-            return False
-        return opcode != "bitcast" or self._holds(instruction)
-
-    def _follow(self, name: str) -> Iterator[str]:
+    def _follow(self, name: str) -> dict[str, None]:
         """The nodes whose value arrives under the name of what is no node."""
+        found: dict[str, None] = {}
         seen: set[tuple[str, tuple[int, ...]]] = set()
         waiting: list[tuple[str, tuple[int, ...]]] = [(name, ())]
         while waiting:
             place = waiting.pop()
-            instruction = self._module.instruction(place[0])
-            if instruction is None or place in seen:
+            if place in seen:
                 continue
             seen.add(place)
-            if instruction.name in self._nodes:
-                yield instruction.name
+            name, element = place
+            instruction = self._module.instruction(name)
+            if name in self._nodes:
+                found[name] = None
+            elif instruction is None:
+                continue
             elif instruction.opcode == "parameter":
-                yield from self._input(instruction, place[1], waiting)
+                number = int(instruction.arguments) if instruction.arguments.isdigit() else 0
+                if instruction.computation == self._module.entry:
+                    found[input(number)] = None
+                callers = self._callers.get(instruction.computation, ())
+                waiting += [
+                    (c.operands[number], element) for c in callers if number < len(c.operands)
+                ]
             else:
-                waiting += self._ahead(instruction, place[1])
-
-    def _input(
-        self,
-        parameter: Instruction,
-        element: tuple[int, ...],
-        waiting: list[tuple[str, tuple[int, ...]]],
-    ) -> Iterator[str]:
-        number = int(parameter.arguments) if parameter.arguments.isdigit() else 0
-        if parameter.computation == self._module.entry:
-            yield input(number)
-        callers = self._callers.get(parameter.computation, ())
-        waiting += [(c.operands[number], element) for c in callers if number < len(c.operands)]
+                waiting += self._ahead(instruction, element)
+        return found
 
     def _ahead(
         self, instruction: Instruction, element: tuple[int, ...]

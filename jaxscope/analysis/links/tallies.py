@@ -156,7 +156,7 @@ class Tallies:
 
 
 class _Owner(NamedTuple):
-    """What an anchor says of its instruction; many instructions have the same."""
+    """The equations of an instruction as its anchor has them; many instructions share one."""
 
     equations: tuple[int, ...]
     exact: bool
