@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 RESULT = "_jaxscope_engine_result"
 """The variable of the engine to which a magic binds its result."""
 _MOST_PRINTED = 10_000
+_OUR_NOTE = "jaxscope: "
 _last: list[Report] = []
 
 
@@ -131,14 +132,24 @@ def _ignore(*_: Any, **__: Any) -> None: ...
 
 
 def _sentence(error: BaseException) -> str:
-    """`ZeroDivisionError: division by zero (In [3]:4)`."""
+    """`ZeroDivisionError: division by zero (In [3]:4)`, and our notes of one line."""
     places = [
         f"{name}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
         if (name := cell_name(frame.f_code.co_filename))
     ]
+    from jaxscope.capture.run.error_notes import NOTHING_CHANGED  # it imports jax
+
     text = f"{type(error).__name__}: {error}".strip().rstrip(".")
-    return f"{text} ({places[-1]})" if places and places[-1] not in text else text
+    if places and places[-1] not in text:
+        text += f" ({places[-1]})"
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(_OUR_NOTE)]
+    short = [
+        note.removeprefix(_OUR_NOTE)
+        for note in notes
+        if "\n" not in note and not note.endswith(NOTHING_CHANGED)
+    ]
+    return ". ".join([text, *[note.rstrip(".") for note in short]])
 
 
 def last_record() -> Any:
