@@ -116,16 +116,26 @@ def executed(cell: EngineCell, before: Callable[[], None] | None = None) -> tupl
 def _numbered(shell: Any, cell: EngineCell) -> Any:
     """Run the cell as `In [number]`; a number that was taken is not stored again."""
     own = shell.execution_count
-    new = cell.number >= own or not cell.number
-    shell.execution_count = cell.number or own
-    history = shell.history_manager
-    for stored in (history.input_hist_parsed, history.input_hist_raw):
-        stored += [""] * (cell.number - len(stored))
+    new = take_number(cell.number)
+    if not new:
+        shell.execution_count = cell.number
     try:
         return shell.run_cell(cell.text, store_history=new)
     finally:
         if not new:
             shell.execution_count = own
+
+
+def take_number(number: int) -> bool:
+    """Give the next cell of this engine that number; False where an earlier one has it."""
+    shell = current_shell()
+    if shell is None or 0 < number < shell.execution_count:
+        return False
+    shell.execution_count = number or shell.execution_count
+    history = shell.history_manager
+    for stored in (history.input_hist_parsed, history.input_hist_raw):
+        stored += [""] * (number - len(stored))
+    return True
 
 
 def _ignore(*_: Any, **__: Any) -> None: ...
