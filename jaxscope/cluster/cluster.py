@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.analysis.cluster.runs import MergedRuns, joined, merged, ranges, said, spans
+from jaxscope.analysis.cluster.runs import MergedRuns, joined, merged, said, spans
 from jaxscope.analysis.cluster.status import in_order, state_groups
 from jaxscope.analysis.cluster.waits import Waits
 from jaxscope.capture.cluster import process
@@ -191,14 +191,13 @@ class Cluster:
             for one in self._engines.run(engine_profile.profile_cell, given, say).values()
             if one is not None
         ]
-        for output, engines in joined([one.printed for one in answers]).items():
-            say(output if len(engines) == number else f"[{ranges(engines)}] {output}")
         errors = joined([one.errors for one in answers])
         traces = [one.trace for one in answers]
         return ClusterWaits(
             [trace for trace in traces if isinstance(trace, ProcessTrace)],
             {engine: error for error, engines in errors.items() for engine in engines},
             next((trace for trace in traces if isinstance(trace, Waits)), None),
+            joined([one.printed for one in answers]),
         )
 
     def restart(self) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 RESULT = "_jaxscope_engine_result"
 """The variable of the engine to which a magic binds its result."""
 _MOST_PRINTED = 10_000
+_OUR_NOTE = "jaxscope: "
 _last: list[Report] = []
 
 
@@ -115,11 +116,9 @@ def executed(cell: EngineCell, before: Callable[[], None] | None = None) -> tupl
 def _numbered(shell: Any, cell: EngineCell) -> Any:
     """Run the cell as `In [number]`; a number that was taken is not stored again."""
     own = shell.execution_count
-    new = cell.number >= own or not cell.number
-    shell.execution_count = cell.number or own
-    history = shell.history_manager
-    for stored in (history.input_hist_parsed, history.input_hist_raw):
-        stored += [""] * (cell.number - len(stored))
+    new = take_number(cell.number)
+    if not new:
+        shell.execution_count = cell.number
     try:
         return shell.run_cell(cell.text, store_history=new)
     finally:
@@ -127,18 +126,40 @@ def _numbered(shell: Any, cell: EngineCell) -> Any:
             shell.execution_count = own
 
 
+def take_number(number: int) -> bool:
+    """Give the next cell of this engine that number; False where an earlier one has it."""
+    shell = current_shell()
+    if shell is None or 0 < number < shell.execution_count:
+        return False
+    shell.execution_count = number or shell.execution_count
+    history = shell.history_manager
+    for stored in (history.input_hist_parsed, history.input_hist_raw):
+        stored += [""] * (number - len(stored))
+    return True
+
+
 def _ignore(*_: Any, **__: Any) -> None: ...
 
 
 def _sentence(error: BaseException) -> str:
-    """`ZeroDivisionError: division by zero (In [3]:4)`."""
+    """`ZeroDivisionError: division by zero (In [3]:4)`, and our notes of one line."""
     places = [
         f"{name}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
         if (name := cell_name(frame.f_code.co_filename))
     ]
+    from jaxscope.capture.run.error_notes import NOTHING_CHANGED  # it imports jax
+
     text = f"{type(error).__name__}: {error}".strip().rstrip(".")
-    return f"{text} ({places[-1]})" if places and places[-1] not in text else text
+    if places and places[-1] not in text:
+        text += f" ({places[-1]})"
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith(_OUR_NOTE)]
+    short = [
+        note.removeprefix(_OUR_NOTE)
+        for note in notes
+        if "\n" not in note and not note.endswith(NOTHING_CHANGED)
+    ]
+    return ". ".join([text, *[note.rstrip(".") for note in short]])
 
 
 def last_record() -> Any:

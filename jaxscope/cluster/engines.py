@@ -11,7 +11,8 @@ from typing import Any
 
 from jaxscope.capture.cluster import lifetime
 from jaxscope.capture.cluster.process import ClusterError
-from jaxscope.capture.source.cell_names import current_shell
+from jaxscope.capture.source.cell_names import current_shell, next_number
+from jaxscope.cluster import engine_cell
 from jaxscope.cluster.cluster import Cluster, died
 
 _NEEDED = (
@@ -160,10 +161,23 @@ class IpyparallelEngines:
 
     def activate(self) -> None:
         self._end_with_notebook()
-        if current_shell() is not None:
-            view = self._client[self._ids]
-            view.block = True
-            view.activate()
+        shell = current_shell()
+        if shell is None:
+            return
+        view = self._client[self._ids]
+        view.block = True
+        view.activate()
+        for one in list(shell.events.callbacks["pre_run_cell"]):
+            if isinstance(getattr(one, "__self__", None), IpyparallelEngines):
+                shell.events.unregister("pre_run_cell", one)
+        shell.events.register("pre_run_cell", self._number_px)
+
+    def _number_px(self, info: Any) -> None:
+        """Name a cell of `%%px` on the engines by the number that it has here."""
+        if str(info.raw_cell).lstrip().startswith("%%px"):
+            number = next_number(current_shell())
+            with suppress(Exception):  # an engine that is gone, of which `%%px` itself tells
+                self._client[self._ids].apply_async(engine_cell.take_number, number)
 
     def _end_with_notebook(self) -> None:
         """End a cluster that was started here with this process, whatever ends it.

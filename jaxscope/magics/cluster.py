@@ -123,6 +123,8 @@ class Clusters(Family):
             found = self._act(given, code)
         except ClusterError as error:
             raise usage_error(str(error)) from None
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None
         if found is None:
             return
         if given.report is not None:
@@ -157,7 +159,9 @@ class Clusters(Family):
         if given.action == "run":
             return self._run(cluster, code or "")
         if given.action == "profile":
-            return cluster.profile(code or "", say)
+            waits = cluster.profile(code or "", say)
+            print_output(waits.printed, len(cluster))
+            return waits
         if given.action == "restart":
             cluster.restart()
             display.say("The engines were restarted: %jaxcluster init connects them again.")
@@ -167,7 +171,7 @@ class Clusters(Family):
     def _run(self, cluster: Cluster, code: str) -> None:
         __tracebackhide__ = True
         found = cluster.run_cell(code, say).merged
-        print_output(found)
+        print_output(found.printed, len(cluster))
         if found.failed:
             raise usage_error(failed(found.failed))
 

@@ -14,7 +14,8 @@ from jaxscope.magics.options.parser import usage_error
 from jaxscope.view.base.visible import visible
 
 if TYPE_CHECKING:
-    from jaxscope.analysis.cluster.runs import MergedRuns
+    from collections.abc import Mapping
+
     from jaxscope.magics.family import Family
     from jaxscope.results.base import Result
 
@@ -50,9 +51,11 @@ def run_on_engines(
         else:
             found = cluster.run_cell(text, say, f"%%{magic} {line}".rstrip())
             errors = found.merged.failed
-            print_output(found.merged)
+            print_output(found.merged.printed, len(cluster))
     except ClusterError as error:
         raise usage_error(str(error)) from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None
     _show(family, found, given)
     if errors:
         raise usage_error(failed(errors))
@@ -87,6 +90,8 @@ def run_over_mesh(family: Family, line: str, cell: str | None, given: Any) -> No
         found = family.scope.attached().bench_mesh(code, setup, time_limit=limit, say=say)
     except (CellError, ClusterError) as error:
         raise usage_error(str(error)) from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None
     _show(family, found, given)
 
 
@@ -110,12 +115,12 @@ def say(text: str) -> None:
     sys.stderr.write(visible(text) if "\x1b" in text else text)
 
 
-def print_output(found: MergedRuns) -> None:
+def print_output(printed: Mapping[str, tuple[int, ...]], engines: int) -> None:
     """Print the output of the cell, an equal text once."""
     from jaxscope.analysis.cluster.runs import ranges
 
-    for text, processes in found.printed.items():
-        head = "" if len(processes) == len(found.processes) else f"[{ranges(processes)}] "
+    for text, processes in printed.items():
+        head = "" if len(processes) == engines else f"[{ranges(processes)}] "
         sys.stdout.write(f"{head}{text.rstrip()}\n")
 
 

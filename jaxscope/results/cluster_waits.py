@@ -24,11 +24,14 @@ class ClusterWaits(Result):
         traces: Sequence[ProcessTrace],
         errors: Mapping[int, str] | None = None,
         whole: Waits | None = None,
+        printed: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         self.traces = tuple(sorted(traces, key=lambda trace: trace.process))
         """Collectives and program runs of each process; empty where the processes joined them."""
         self.errors = dict(errors or {})
         """The exception of each process on which the cell failed."""
+        self.printed = dict(printed or {})
+        """Processes by what they printed."""
         self.waits = waits(self.traces) if whole is None else whole
         """Waits, clock offsets, and the processes that others waited for."""
 

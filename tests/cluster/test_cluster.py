@@ -252,6 +252,8 @@ def test_an_error_on_one_process_is_named_with_its_line(
     assert "process 1: ZeroDivisionError: division by zero" in refused.message
     number = notebook.shell.execution_count - 1
     assert f"(In [{number}]:3)" in refused.message
+    refused = notebook.run("%%jaxjit --engines all\nif x.sum() > 2: q = 2")
+    assert f"(In [{number + 1}]:2). Line 2: `x` is traced." in refused.message
 
 
 def test_a_benchmark_runs_on_each_engine_and_is_ranked_only_where_they_agree(
@@ -332,7 +334,9 @@ def test_a_hang_is_reported_while_it_lasts_and_an_interrupt_poisons_the_cluster(
         return True
 
     hangs = "%%jaxcluster profile\nif p == 0: v = float(w(x))"
-    said = interrupted(notebook, hangs, seen).printed
+    ended = interrupted(notebook, hangs, seen)
+    said = ended.printed
+    assert ended.frames == ()
     assert re.search(r"process 0: waiting in JAX at In \[\d+\]:2 `if p == 0: v", said)
     assert "process 1: idle" in said
     assert busy == [0]
@@ -390,6 +394,7 @@ def test_attach_takes_a_client_only() -> None:
         ("profile", "takes a call"),
         ("run", "takes a call"),
         ("guard", "takes off, warn or on"),
+        ("init --guard maybe", "--guard takes off, warn or on, but got"),
         ("guard maybe", "The guard is off, warn or on, not 'maybe'"),
         ("attach nothing", "There is no variable `nothing`"),
         ("init --devices-per-process 0", "a number of devices, 1 or more"),

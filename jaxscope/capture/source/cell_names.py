@@ -42,6 +42,12 @@ def running_number(shell: Any) -> int:
     return len(stored) - 1 if len(stored) > 1 else shell.execution_count
 
 
+def next_number(shell: Any) -> int:
+    """The number of a cell that is about to run. IPython 9.18 stores its input after that."""
+    stored = getattr(shell.history_manager, "input_hist_parsed", ())
+    return len(stored) or shell.execution_count
+
+
 def cell_name(file: str) -> str | None:
     """`In [3]` for the file name of a cell of the running IPython, else None."""
     number = filename_map(current_shell()).get(file)

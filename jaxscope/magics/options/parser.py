@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
+from jaxscope import words
 from jaxscope.view.base.visible import visible
 
 T = TypeVar("T", int, float)
@@ -110,8 +111,8 @@ class Parser(MagicArgumentParser):
         option, said = of_option["option"], of_option["said"]
         choice = _CHOICE.fullmatch(said)
         if choice is not None:
-            *rest, last = [one.strip(" '") for one in choice["choices"].split(",")]
-            return f"{option} takes {', '.join(rest)} or {last}, but got {choice['got']}."
+            choices = [one.strip(" '") for one in choice["choices"].split(",")]
+            return f"{option} takes {words.listed(choices, last='or')}, but got {choice['got']}."
         if said == "expected one argument":
             return f"{option} needs a value."
         return f"{option}: {said}."

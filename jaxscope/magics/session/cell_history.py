@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from jaxscope.capture.source.cell_names import Places, filename_map
+from jaxscope.capture.source.cell_names import Places, filename_map, next_number
 
 if TYPE_CHECKING:
     from jaxscope.capture.compiles.raw_compile import RawCompile
@@ -53,7 +53,7 @@ class CellHistory(Places):
 
     def begin(self, serial: int, cell_id: str = "") -> None:
         """A cell begins; `serial` is that of the latest compilation."""
-        self._running.append(_Begun(serial, self._next_number(), cell_id))
+        self._running.append(_Begun(serial, next_number(self._shell), cell_id))
         self._write(self._running[-1])
 
     def end(self, serial: int, number: int | None) -> None:
@@ -68,11 +68,6 @@ class CellHistory(Places):
             self._running[-1] = _Begun(serial, outer.number, outer.cell_id)
             self._write(self._running[-1])
 
-    def _next_number(self) -> int:
-        # IPython 9.18 increments `execution_count` before the cell runs and stores the input after.
-        stored = getattr(self._shell.history_manager, "input_hist_parsed", ())
-        return len(stored) or self._shell.execution_count
-
     def _write(self, begun: _Begun) -> None:
         if self._cells and self._cells[-1].serial >= begun.serial:
             self._cells.pop()  # nothing compiled in it
@@ -83,7 +78,7 @@ class CellHistory(Places):
     @property
     def running(self) -> int:
         """The number of the cell that runs."""
-        return self._running[-1].number if self._running else self._next_number() - 1
+        return self._running[-1].number if self._running else next_number(self._shell) - 1
 
     def note(self, raws: Sequence[RawCompile]) -> None:
         """Keep the current cell numbers of the files of these compilations."""
