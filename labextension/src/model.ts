@@ -1,5 +1,6 @@
 /** The state of the viewer: report, chosen program and source, available texts, and one selection for all views. */
 
+import { bytesOf, gunzipJson } from "./gzip";
 import { type Absence, type Host, TextAbsent } from "./host";
 import { Anchors, between, cached, Equations } from "./links";
 import {
@@ -8,6 +9,7 @@ import {
   type ProgramFiguresJson,
   type ProgramJson,
   type ReportDataJson,
+  readStageAnswer,
   STAGE_KIND_COSTS_COMPILE,
   type StageAnswerJson,
   type StageDiffJson,
@@ -197,6 +199,7 @@ export class ReportModel {
     if (stage?.text) return this.keep(key, { state: "saved", stage });
     if (stage?.unavailable)
       return this.keep(key, { state: "unavailable", reason: stage.unavailable.reason });
+    if (this.payload.apart?.[key]) return { state: "requested" };
     if (!this.host.fetchStage || !this.payload.id)
       return this.keep(key, { state: "absent", absence: "no-kernel", message: "" });
     if (this.compiles(kind) && !this.agreed.has(this.compilation(kind)))
@@ -250,12 +253,12 @@ export class ReportModel {
   async request(kind: StageKind): Promise<void> {
     const program = this.program;
     const key = `${program}/${kind}`;
-    if (this.texts.has(key) || this.text(kind).state !== "requested" || !this.host.fetchStage)
-      return;
+    if (this.texts.has(key) || this.text(kind).state !== "requested") return;
     this.keep(key, { state: "requested" });
     this.notify("texts");
     try {
-      const answer = await this.host.fetchStage(this.payload.id, program, kind);
+      const answer = await this.fetch(key, program, kind);
+      if (!answer) return;
       const { stage } = answer;
       this.learn(program, answer);
       this.keep(
@@ -270,6 +273,19 @@ export class ReportModel {
       this.keep(key, { state: "absent", absence, message });
     }
     this.notify("texts");
+  }
+
+  /** From the page itself, else from the kernel. */
+  private async fetch(
+    key: string,
+    program: number,
+    kind: StageKind,
+  ): Promise<StageAnswerJson | undefined> {
+    const packed = this.payload.apart?.[key];
+    if (!packed) return this.host.fetchStage?.(this.payload.id, program, kind);
+    const answer = readStageAnswer(await gunzipJson(bytesOf(packed)));
+    if (!answer) throw new Error("This text is damaged: save the report again.");
+    return answer;
   }
 
   /** Stores the figures and equations that come with a text. */

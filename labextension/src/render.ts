@@ -239,7 +239,7 @@ function withAside(fact: string): (Node | string)[] {
   return [
     main,
     ...(unit ? [element("span", "jxs-unit", unit)] : []),
-    ...(aside ? [element("span", "jxs-aside", aside)] : []),
+    ...(aside ? [element("span", "jxs-extra", aside)] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Figures and equations that come with a requested text. */
 
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Host } from "../src/host";
 import { ReportModel } from "../src/model";
@@ -48,6 +49,20 @@ test("equations that the saved output left out come with a text, and link", asyn
   await report.request("jaxpr");
   expect(told).toEqual(["source"]);
   expect([...report.ofSource(1).soft]).toEqual([0]);
+});
+
+test("a text of the page itself needs no kernel, and a damaged one says so", async () => {
+  const kept = model({});
+  const stage = { kind: "hlo", text: "HloModule x", anchors: [] };
+  const packed = gzipSync(JSON.stringify({ stage })).toString("base64");
+  const payload = { ...kept.payload, id: "", apart: { "0/hlo": packed, "0/stablehlo": "AAAA" } };
+  const report = new ReportModel(payload, kept.data, { name: "page" });
+  expect(report.text("hlo").state).toBe("requested");
+  await report.request("hlo");
+  expect(report.text("hlo")).toMatchObject({ state: "live", stage: { text: "HloModule x" } });
+  await report.request("stablehlo");
+  expect(report.text("stablehlo")).toMatchObject({ state: "absent", absence: "error" });
+  expect(report.text("jaxpr").state).toBe("absent");
 });
 
 test("equations that are here are kept", async () => {

@@ -78,7 +78,7 @@ def _first_pair(before: tuple[Source, ...], after: tuple[Source, ...]) -> dict[i
 
 
 def _shared(one: Source, other: Source) -> int:
-    """How many lines of code two sources have in common."""
+    """The number of lines of code that two sources have in common."""
     counts = [Counter(filter(None, map(_bare, each.text.splitlines()))) for each in (one, other)]
     return (counts[0] & counts[1]).total()
 

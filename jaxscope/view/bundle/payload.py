@@ -43,6 +43,10 @@ _SHORT = 400_000
 """Characters of a text up to which it is not packed alone to test whether it can fit."""
 _QUICK = 2_000_000
 """Characters of texts up to which everything is packed to test whether it fits."""
+_AT_FIRST: frozenset[Key] = frozenset({(0, StageKind.JAXPR), (0, StageKind.OPTIMIZED_HLO)})
+"""The texts that a page opens with."""
+_APART = 500_000
+"""Characters of another text from which a page opens faster without it."""
 _MOST_REASONS = 3
 
 
@@ -98,7 +102,10 @@ def payload(
         return wrapped(summary, report_id, pack(data))
 
     if cap is None:
-        return made(PayloadBounds(whole=True), every)
+        apart = {key for key, stage in texts if key not in _AT_FIRST and len(stage.text) > _APART}
+        found = made(PayloadBounds(whole=True), every - apart)
+        packed = {f"{number}/{kind}": pack(text((number, kind))) for number, kind in sorted(apart)}
+        return found | ({"apart": packed} if packed else {})
     few = sum(len(program.equations) for program in record.programs) <= MOST_EQUATIONS
     tried = few and sum(len(stage.text) for _, stage in texts) <= _QUICK
     if tried and all(_may_fit(stage, cap) for _, stage in texts[-1:]):

@@ -30,6 +30,9 @@ class PayloadJson(TypedDict):
     """JSON of `ReportDataJson`, or of the data of another kind: gzip, base64."""
     kind: NotRequired[Literal["diff", "comparison"]]
     """Absent for a report."""
+    apart: NotRequired[dict[str, str]]
+    """Of a page: long texts that no pane shows at first, by `0/hlo`, program and stage. JSON of
+    `StageAnswerJson`: gzip, base64."""
 
 
 class ReportDataJson(TypedDict):

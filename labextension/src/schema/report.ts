@@ -21,6 +21,11 @@ export interface PayloadJson {
   data: string;
   /** Absent for a report. */
   kind?: "diff" | "comparison";
+  /**
+   * Of a page: long texts that no pane shows at first, by `0/hlo`, program and stage. JSON of
+   * `StageAnswerJson`: gzip, base64.
+   */
+  apart?: Record<string, string>;
 }
 
 export function readPayload(value: unknown): PayloadJson | undefined {
@@ -37,6 +42,8 @@ export function readPayload(value: unknown): PayloadJson | undefined {
   };
   const kind = choice(["diff", "comparison"], json.kind);
   if (kind !== undefined) read.kind = kind;
+  const apart = map(json.apart, string);
+  if (apart !== undefined) read.apart = apart;
   return read;
 }
 

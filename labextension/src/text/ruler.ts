@@ -15,6 +15,7 @@ export function places(lines: Iterable<number>, total: number, pixels: number): 
 export class Ruler {
   readonly element = document.createElement("canvas");
   private waiting = 0;
+  private used = false;
   private hits: Look["hits"]["at"] | null = null;
   private found: Iterable<number> = [];
 
@@ -34,6 +35,9 @@ export class Ruler {
   }
 
   private draw({ soft, hot, hits, flags }: Look): void {
+    // A new canvas is empty, and takes milliseconds to become one that draws.
+    this.used ||= soft.size + hot.size + hits.at.length + flags.length > 0;
+    if (!this.used) return;
     const { element } = this;
     const ratio = window.devicePixelRatio || 1;
     const height = Math.round(element.clientHeight * ratio);

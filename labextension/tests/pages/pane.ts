@@ -1,7 +1,10 @@
 /** A page with text panes side by side, for the browser tests: `window.pane(id)` is one of them, `window.told` what they said, the last of each kind on the body. */
 
 import { type Language, TextPane } from "../../src/text/pane";
-import "../../style/viewer.css";
+import "../../style/base.css";
+import "../../style/head.css";
+import "../../style/code.css";
+import "../../style/room.css";
 import "../../style/pane.css";
 
 declare global {

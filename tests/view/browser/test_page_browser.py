@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import jax
 import pytest
 
 import jaxscope
+from jaxscope import model as m
 from jaxscope.view.bundle.page import built
 from jaxscope.view.report.document import static_html
 from tests.view.chapters.test_gradient import PARAMS, X, block, loss
-from tests.view.report.test_document_html import evil
+from tests.view.conftest import with_program
+from tests.view.report.test_document_html import RECORDS, evil
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -47,6 +50,17 @@ def test_every_text_is_in_the_page(viewer: Viewer, exported: str) -> None:
     for kind, text in (("stablehlo", "module @jit_again"), ("hlo", "HloModule jit_again")):
         page.get_by_role("button", name="Show one more stage").click()
         expect(row(page, kind, 1)).to_contain_text(text)
+
+
+def test_a_long_text_is_read_when_a_pane_asks_for_it(viewer: Viewer) -> None:
+    lines = "\n".join(f"  %{i} = stablehlo.add %{i - 1}, %{i - 1}" for i in range(20_000))
+    stages = [m.Stage(m.StageKind.JAXPR, "{ lambda ; }"), m.Stage(m.StageKind.STABLEHLO, lines)]
+    page = viewer.page(with_program(RECORDS["golden"], stages=tuple(stages)))
+    page.locator('[data-pane="jaxpr"]').get_by_label("Stage").select_option("StableHLO")
+    expect(row(page, "stablehlo", 1)).to_contain_text("stablehlo.add %-1")
+    expect(page.locator('[data-pane="stablehlo"] .jxs-pane-foot')).to_contain_text(
+        re.compile("20.000 lines")
+    )
 
 
 def test_a_chapter_of_the_program_is_a_tab(viewer: Viewer, exported: str) -> None:

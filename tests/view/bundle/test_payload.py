@@ -42,6 +42,20 @@ def with_texts(record: m.Record, **texts: str) -> m.Record:
     return with_program(record, stages=tuple(m.Stage(m.StageKind(k), t) for k, t in texts.items()))
 
 
+def test_a_page_has_long_texts_apart_from_those_that_it_opens_with() -> None:
+    long = noise(600_000)
+    record = with_texts(RECORDS["golden"], jaxpr=long, hlo=long, stablehlo="module")
+    found = payload(record, cap=None)
+    (key,) = found["apart"]
+    assert key == "0/hlo"
+    answer = json.loads(gzip.decompress(base64.b64decode(found["apart"][key])))
+    assert answer["stage"]["text"] == long
+    program, figures = unpack(found)["record"]["programs"][0], unpack(found)["programs"][0]
+    assert [stage["kind"] for stage in program["stages"]] == ["jaxpr", "stablehlo"]
+    assert figures["omitted"]["hlo"]["bytes"] == len(long)
+    assert "apart" not in payload(record)
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_record_travels_whole_where_it_fits(name: str) -> None:
     found = payload(RECORDS[name], "an-id")
