@@ -295,7 +295,12 @@ CASES = {
     "gradient of a line with too many arguments": Bad(
         "%jaxgrad user(x, x)", "TypeError", ("user() takes 1 positional argument but 2",)
     ),
-    "gradient of no number": Bad("%jaxgrad print(x)", "RefusedError", ("The loss is None, but",)),
+    "gradient of no number": Bad(
+        "%jaxgrad (lambda a: None)(x)", "RefusedError", ("The loss is None, but",)
+    ),
+    "gradient of a print": Bad(
+        "%jaxgrad print(x)", "RefusedError", ("Line 1: the code uses the text of a traced value",)
+    ),
     "gradient of an empty cell": Bad(
         "%%jaxgrad\n# nothing", "RefusedError", ("The cell must end with an expression",)
     ),

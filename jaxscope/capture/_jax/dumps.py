@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +87,7 @@ def compile_portable(
                 return
 
 
-@contextlib.contextmanager
+@contextmanager
 def logged(files: Sequence[str]) -> Generator[None]:
     """Let these files of XLA write their log to stderr.
 

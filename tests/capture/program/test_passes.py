@@ -302,11 +302,14 @@ def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
         report = jaxscope.inspect(lambda x, w: step(x, w) * 5, jnp.ones((8, 8)), jnp.ones((8, 8)))
     first = sum(one.compile_s for one in report.record.compiles)
     assert first > 0
-    assert report.price("passes") == report.price("llvm") == report.price("remarks") == first
+    prices = {kind: report.price(kind) for kind in ("passes", "llvm", "remarks")}
+    # The one that stops before LLVM's optimizations is cheaper than the whole compilation.
+    assert 0 < prices["passes"] < prices["llvm"] == pytest.approx(first, rel=0.5)
+    assert prices["remarks"] > 0
     assert report.price("asm") == report.price("optimized_hlo") == 0
     assert report.stage("llvm").text
     assert report.price("llvm") == report.price("llvm_optimized") == 0
-    assert report.price("passes") == first
+    assert report.price("passes") == prices["passes"]
     assert report.passes()
     assert report.price("passes") == 0
     with pytest.raises(ValueError, match="spirv"):
