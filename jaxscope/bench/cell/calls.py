@@ -17,20 +17,18 @@ from __future__ import annotations
 import ast
 import itertools
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax
-from jaxscope.bench.cell.framework import framework
+from jaxscope.bench.cell.framework import Frameworks, imports
 from jaxscope.bench.cell.line import MOST
 from jaxscope.bench.cell.sections import SETUP, SHARED, CellSection
+from jaxscope.bench.cell.timed_code import USUAL
 
-_ROOTS = {"jax": "jax-eager", "torch": "torch", "numpy": "numpy"}
-"""The implementation that runs code as written, by the package of an import in the cell."""
 _LONGEST = 10_000
 """A longer loop is none over sizes."""
-_USUAL = {"np": "numpy", "jnp": "jax", "jax": "jax", "torch": "torch"}
 _FEWEST = 2
 _SETUP = (
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom),
@@ -171,7 +169,7 @@ def function_cell(
         ]
     if len(set(reading.callees)) < _FEWEST:
         return None
-    frameworks = _Frameworks(tree, namespace)
+    frameworks = Frameworks(tree, namespace)
     timed: dict[str, CellSection] = {}
     for name, (code, line) in zip(reading.callees, codes, strict=True):
         label = code if reading.callees.count(name) > 1 else name
@@ -195,7 +193,7 @@ def expression_cell(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -
         return None
     if not all(isinstance(one, _SETUP) for one in setup):
         return None
-    modules = {*dict(_imports(tree)), *_USUAL}
+    modules = {*dict(imports(tree)), *USUAL}
     modules |= {name for name, value in namespace.items() if isinstance(value, types.ModuleType)}
     called = {
         one.func.id
@@ -205,7 +203,7 @@ def expression_cell(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -
     read = [{n.id for n in ast.walk(one) if isinstance(n, ast.Name)} for one in timed]
     if not set.intersection(*read) - modules - called:
         return None
-    frameworks = _Frameworks(tree, namespace)
+    frameworks = Frameworks(tree, namespace)
     found: dict[str, CellSection] = {}
     notes: list[str] = []
     for one, names in zip(timed, read, strict=True):
@@ -236,7 +234,7 @@ def template(tree: ast.Module, text: str) -> str:
             for one in labeled[:_FEWEST]
         )
     functions = _implementations(tree)
-    frameworks = _Frameworks(tree, {})
+    frameworks = Frameworks(tree, {})
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -326,57 +324,3 @@ def _kept(text: str, nodes: Sequence[ast.stmt]) -> str:
             indent = node.col_offset if given[number][: node.col_offset].isspace() else 0
             lines[number] = given[number][indent:]
     return "\n".join(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Frameworks:
-    """The framework of each function or expression of a cell, from the names that it reads."""
-
-    tree: ast.Module
-    namespace: Mapping[str, Any]
-
-    def of(self, node: ast.FunctionDef | ast.Expr) -> str:
-        """The implementation that runs it as written; `jax` for a function under `jax.jit`."""
-        if any("jit" in _names(one) for one in getattr(node, "decorator_list", [])):
-            return "jax"
-        found = set(self._found(node, {getattr(node, "name", "")}))
-        return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
-
-    def runs_eagerly(self, name: str) -> bool:
-        return any(
-            isinstance(one, ast.FunctionDef) and one.name == name and self.of(one) == "jax-eager"
-            for one in self.tree.body
-        )
-
-    def _found(self, node: ast.AST, seen: set[str]) -> Iterator[str]:
-        imported = dict(_imports(self.tree))
-        own = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
-        for name in _names(node):
-            if name in own and name not in seen:
-                seen.add(name)
-                yield from self._found(own[name], seen)
-            root = imported.get(name) or (_USUAL.get(name) if name not in self.namespace else None)
-            value = self.namespace.get(name)
-            known = isinstance(value, types.ModuleType) or callable(value)
-            if root in _ROOTS:
-                yield _ROOTS[root]
-            elif known and (found := framework(value)) is not None:
-                yield found
-
-
-def _names(node: ast.AST) -> set[str]:
-    """Names and attributes in it."""
-    parts = list(ast.walk(node))
-    names = {part.id for part in parts if isinstance(part, ast.Name)}
-    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
-
-
-def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names that imports bind, with the packages that they are from."""
-    for one in tree.body:
-        if isinstance(one, ast.Import):
-            for alias in one.names:
-                yield alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
-        elif isinstance(one, ast.ImportFrom):
-            for alias in one.names:
-                yield alias.asname or alias.name, (one.module or "").partition(".")[0]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from jaxscope.bench.cell.timed_code import USUAL
 
 
 def named_framework(node: ast.expr, namespace: Mapping[str, Any]) -> str | None:
@@ -54,3 +57,58 @@ def _names(code: CodeType) -> set[str]:
         if isinstance(constant, CodeType):
             found |= _names(constant)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Frameworks:
+    """The framework of each function or expression of a cell, from the names that it reads."""
+
+    tree: ast.Module
+    namespace: Mapping[str, Any]
+
+    def of(self, node: ast.FunctionDef | ast.Expr) -> str:
+        """The implementation that runs it as written; `jax` for a function under `jax.jit`."""
+        if any("jit" in _named(one) for one in getattr(node, "decorator_list", [])):
+            return "jax"
+        found = set(self._found(node, {getattr(node, "name", "")}))
+        return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
+
+    def runs_eagerly(self, name: str) -> bool:
+        return any(
+            isinstance(one, ast.FunctionDef) and one.name == name and self.of(one) == "jax-eager"
+            for one in self.tree.body
+        )
+
+    def _found(self, node: ast.AST, seen: set[str]) -> Iterator[str]:
+        imported = dict(imports(self.tree))
+        own = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
+        for name in _named(node):
+            if name in own and name not in seen:
+                seen.add(name)
+                yield from self._found(own[name], seen)
+            usual = USUAL.get(name, "") if name not in self.namespace else ""
+            root = imported.get(name) or usual.partition(".")[0]
+            value = self.namespace.get(name)
+            known = isinstance(value, types.ModuleType) or callable(value)
+            if root in _RUNS_AS_WRITTEN:
+                yield _RUNS_AS_WRITTEN[root]
+            elif known and (found := framework(value)) is not None:
+                yield found
+
+
+def _named(node: ast.AST) -> set[str]:
+    """Names and attributes in it."""
+    parts = list(ast.walk(node))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that imports bind, with the packages that they are from."""
+    for one in tree.body:
+        if isinstance(one, ast.Import):
+            for alias in one.names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
+        elif isinstance(one, ast.ImportFrom):
+            for alias in one.names:
+                yield alias.asname or alias.name, (one.module or "").partition(".")[0]
