@@ -5,6 +5,7 @@ Each is one display that changes in a notebook, and one line in a terminal.
 
 from __future__ import annotations
 
+import contextvars
 import html
 import shutil
 import sys
@@ -85,16 +86,23 @@ class Status:
         self._phase = ""
         self._began = 0.0
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True, name="jaxscope-status")
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         self._began = time.monotonic()
+        # In the context of the cell: without it a kernel shows what a thread displays at whatever
+        # it was asked last, such as a request of the viewer.
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(
+            target=run, args=(self._watch,), daemon=True, name="jaxscope-status"
+        )
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
-        self._thread.join(timeout=1.0)
+        if self._thread is not None:
+            self._thread.join(timeout=1.0)
         self._line.clear()
 
     def say(self, phase: str) -> None:

@@ -82,6 +82,29 @@ def test_a_click_on_a_line_lights_up_its_instructions(
     assert panel.evaluate(height) > 0.9
 
 
+SLOW = """%%jaxjit -n 1
+import time
+def slow(v):
+    time.sleep(4)
+    return v + 1
+
+y = slow(x)"""
+
+
+def test_a_report_takes_the_place_of_the_line_that_said_what_runs(
+    lab: Server, visit: Visit
+) -> None:
+    page = opened(lab, visit, "slow.ipynb", SETUP, AGAIN, SLOW)
+    command(page, "notebook:run-all-cells")
+    output = cell(page, 3).locator(".jp-OutputArea")
+    # Also where the kernel answers a badge meanwhile.
+    expect(badge(page, 2)).to_be_visible()
+    expect(output).to_contain_text(re.compile("jaxscope: .* … "))
+    ran(page, 3, 4)
+    expect(line(viewer(page, 3), "source", 5)).to_contain_text("return v + 1")
+    expect(output.locator(".jp-OutputArea-output")).to_have_count(1)
+
+
 STEP_SETUP = """import jax, jax.numpy as jnp
 keys = jax.random.split(jax.random.key(0), 4)
 x, w1, w2, w3 = (
