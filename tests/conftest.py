@@ -69,3 +69,12 @@ def nothing_is_left_behind() -> Iterator[None]:
     yield
     changed = left_behind(before, installed())
     assert not changed, f"The test left these changed: {', '.join(changed)}."
+
+
+@pytest.fixture(autouse=True)
+def nothing_found_by_the_canary() -> Iterator[None]:
+    """What the canary did not see while a test broke JAX is not said in the next test."""
+    yield
+    canary = sys.modules.get("jaxscope.capture.compiles.canary")
+    if canary is not None and any(canary._found):
+        canary.forget()
