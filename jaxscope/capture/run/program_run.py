@@ -113,7 +113,7 @@ class Run:
         return uncompiled(traced, self._given.sources)
 
     def run(self, wrapped: WrappedCall, captured: Captured) -> FinishedRun:
-        """Run the program for its results and time it; write the results."""
+        """Run the program for its results and time it; write the results, unless it ran before."""
         given = self._given
         given.context.say("running")
         with self._subject.explained():
@@ -125,7 +125,8 @@ class Run:
                 again=wrapped.again,
                 say=given.context.say,
             )
-        value = None if measured.results is None else wrapped.finalize(measured.results)
+        written = wrapped.again or measured.results is None
+        value = None if written else wrapped.finalize(measured.results)
         return FinishedRun(wrapped, captured, measured.with_transfer(wrapped.transfer), value)
 
     def finished(self) -> FinishedRun:
