@@ -13,7 +13,6 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import NO_CODE
-from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import TracedForm, Trial
 from jaxscope.capture.inputs import nnx
@@ -29,36 +28,6 @@ def is_jitted(function: Any) -> bool:
     """Whether a function is JAX's own jitted one, and no library's wrapper around one."""
     own = type(function).__module__.partition(".")[0] in ("jax", "jaxlib")
     return own and hasattr(function, "trace") and hasattr(function, "lower")
-
-
-def transforms_of(function: Any) -> tuple[str, ...]:
-    """The transforms of JAX, Equinox and NNX that a function is made by, outermost first:
-    `("grad", "vmap")`.
-
-    Those of JAX are missing on a JAX that does not tell.
-    """
-    found: list[str] = []
-    while type(function).__module__.startswith("equinox.") and len(found) < _MOST_TRANSFORMS:
-        name = _EQUINOX.get(type(function).__name__)
-        if name is None:
-            break
-        found.append(name)
-        function = getattr(function, "__wrapped__", None)
-    if (made := nnx.gradient(function)) is not None:
-        return (*found, made[0], *transforms_of(made[1]))
-    try:
-        return (*found, *_jax.transforms_of(function))
-    except Exception:
-        return tuple(found)
-
-
-_EQUINOX = {
-    "_GradWrapper": "filter_grad",
-    "_ValueAndGradWrapper": "filter_value_and_grad",
-    "_VmapWrapper": "filter_vmap",
-}
-"""Equinox's transforms by their classes; its `filter_jit` is no transform of the program."""
-_MOST_TRANSFORMS = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import CellText
-from jaxscope.capture.forms.call import FunctionCall, transforms_of
+from jaxscope.capture.forms.call import FunctionCall
+from jaxscope.capture.forms.made_of import options_of, transforms_of
 from jaxscope.capture.forms.reads import RandomState, Reads
 from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
@@ -100,6 +101,8 @@ class Callee:
             self._name = f"lambda of line {inner.__code__.co_firstlineno}"
         for transform in reversed(transforms_of(function)):
             self._name = f"{transform}({self._name})"
+        self._part = f"{self._name} {options_of(function)}"
+        """Of the cell's programs: `jax.grad(f, 0)` and `jax.grad(f, 1)` have one name."""
         self._graph = nnx.KnownGraph()
         self._entries: dict[Any, ReusableCall] = {}
         self._refused: dict[Any, str] = {}
@@ -162,7 +165,7 @@ class Callee:
             reads = Reads().from_values({self._name: self.function, **call.arguments()})
             why = _certain(reads, args, kwargs)
             random = RandomState(reads.generators)
-            run = Run(subject, _part(cell.given, self._name, call))
+            run = Run(subject, _part(cell.given, self._part, call))
         except Exception as error:  # nothing of the user's has run
             cell.failed("compile", error, "it ran as plain Python")
             return self._plainly("", args, kwargs)
@@ -243,7 +246,7 @@ class Callee:
         cell = self._cell
         if cell.given is None:
             return run_alone(subject)
-        run = Run(subject, _part(cell.given, self._name, subject.call))
+        run = Run(subject, _part(cell.given, self._part, subject.call))
         try:
             wrapped = run.read()
             captured = run.capture(run.trace(wrapped))

@@ -22,6 +22,7 @@ from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
 from jaxscope.analysis.python.statements import own_nodes
+from jaxscope.capture.forms.made_of import LIBRARIES, innermost, package_of, token
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.inputs import nnx
@@ -40,8 +41,6 @@ from jaxscope.capture.transforms import table
 _NOT_CALLED_ALONE = 0x0020 | 0x0080 | 0x0100 | 0x0200
 """Code flags of generators and coroutines."""
 
-_LIBRARIES = ("jax", "jaxlib", "flax", "equinox")
-"""Packages whose wrappers are transforms."""
 _CONTROL_FLOW = ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
 """Functions of `jax.lax` that compile the functions they are given."""
 
@@ -251,8 +250,8 @@ class _Callees:
             return function
         wraps = not isinstance(function, FunctionType) or "__wrapped__" in vars(function)
         wraps = wraps or nnx.gradient(function) is not None
-        if wraps and _package(function) in _LIBRARIES:  # made of another function
-            inner = _innermost(function)
+        if wraps and package_of(function) in LIBRARIES:  # made of another function
+            inner = innermost(function)
             if inner is None:
                 return function
             if id(inner.__code__) not in self._codes:
@@ -302,7 +301,7 @@ class _Callees:
             return None
         if self._chosen is not None and inner.__name__ not in self._chosen:
             return None
-        key = _token(function)
+        key = token(function)
         if key not in self._known:
             self._known[key] = Callee(self.cell.calls, function, inner)
         return self._known[key]
@@ -319,51 +318,3 @@ def _copied(value: Any) -> Any:
     )
     made.__kwdefaults__ = value.__kwdefaults__
     return made
-
-
-def _package(value: Any) -> str:
-    """The package that a function, or the type of an object, comes from."""
-    function = isinstance(value, FunctionType)
-    module = value.__globals__.get("__name__") if function else type(value).__module__
-    return str(module).partition(".")[0]
-
-
-def _innermost(function: Any) -> FunctionType | None:
-    for _ in range(16):
-        if (made := nnx.gradient(function)) is not None:
-            function = made[1]
-            continue
-        inner = next(
-            (
-                found
-                for name in ("__wrapped__", "fun", "func")
-                if (found := getattr(function, name, None)) is not None and callable(found)
-            ),
-            None,
-        )
-        if inner is None:
-            break
-        function = inner
-    return function if isinstance(function, FunctionType) else None
-
-
-def _token(function: Any) -> Any:
-    """A key that is equal for transforms of the same function with the same options."""
-    if (made := nnx.gradient(function)) is not None:
-        function = made[2]  # without its context, which is a new one each time
-    if not isinstance(function, FunctionType) or not function.__closure__:
-        return id(function)
-    if _package(function) not in _LIBRARIES:
-        return id(function)
-    cells: list[Any] = [id(function.__code__)]
-    for cell in function.__closure__:
-        value = cell.cell_contents
-        if isinstance(value, FunctionType):
-            cells.append(_token(value))
-        elif isinstance(value, (bool, int, str, tuple, type(None))):
-            cells.append((type(value), value))
-        elif isinstance(value, dict):  # the arguments that `nnx.grad` differentiates
-            cells.append(repr(value))
-        else:
-            cells.append(id(value))
-    return tuple(cells)

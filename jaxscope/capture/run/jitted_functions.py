@@ -20,7 +20,8 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
-from jaxscope.capture.forms.call import is_jitted, transforms_of
+from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
 from jaxscope.capture.jaxpr.tracing import observed_tracing

@@ -18,8 +18,8 @@ from jaxscope.capture.forms.call import (
     PlainCall,
     is_jitted,
     is_model,
-    transforms_of,
 )
+from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.arguments import paths_of

@@ -579,6 +579,20 @@ def test_many_calls_under_a_transform_name_the_option_that_traces_once(notebook:
     assert told not in words(notebook.must(f"%%jaxgrad -w v -n 1\n{body.replace('20', '3')}"))
 
 
+def test_gradients_of_one_function_with_other_options_are_other_programs(
+    notebook: Notebook,
+) -> None:
+    cell = (
+        "%%jaxjit -n 1\ndef loss(w, v):\n    return (w * v).sum()\n"
+        "for where in (0, 1, (0, 1)):\n    g = jax.grad(loss, argnums=where)(x, x)"
+    )
+    notebook.must(cell)
+    causes = [cause.kind for one in jaxscope.last().compiles for cause in one.causes]
+    assert causes == 3 * [CauseKind.FIRST_CALL]
+    notebook.must(cell)
+    assert jaxscope.last().compiles == ()
+
+
 @pytest.mark.parametrize("graph", ["", ", graph=False"])
 def test_a_gradient_of_nnx_is_compiled_once_and_named(notebook: Notebook, graph: str) -> None:
     pytest.importorskip("flax.nnx")

@@ -1,0 +1,107 @@
+"""Functions that JAX, Flax and Equinox make of the user's: the transforms, their options, and
+the function inside."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from jaxscope.capture import _jax
+from jaxscope.capture.inputs import nnx
+from jaxscope.capture.source.frames import is_user_file
+
+LIBRARIES = ("jax", "jaxlib", "flax", "equinox")
+"""Packages whose wrappers are transforms."""
+
+
+def transforms_of(function: Any) -> tuple[str, ...]:
+    """The transforms of JAX, Equinox and NNX that a function is made by, outermost first:
+    `("grad", "vmap")`.
+
+    Those of JAX are missing on a JAX that does not tell.
+    """
+    found: list[str] = []
+    while type(function).__module__.startswith("equinox.") and len(found) < _MOST_TRANSFORMS:
+        name = _EQUINOX.get(type(function).__name__)
+        if name is None:
+            break
+        found.append(name)
+        function = getattr(function, "__wrapped__", None)
+    if (made := nnx.gradient(function)) is not None:
+        return (*found, made[0], *transforms_of(made[1]))
+    try:
+        return (*found, *_jax.transforms_of(function))
+    except Exception:
+        return tuple(found)
+
+
+def options_of(function: Any) -> tuple[tuple[str, str], ...]:
+    """The options of the transforms that a function is made by: `(("argnums", "(0, 1)"), …)`."""
+    made = nnx.gradient(function)
+    function = function if made is None else made[2]
+    if not isinstance(function, FunctionType) or is_user_file(function.__code__.co_filename):
+        return ()
+    found: list[tuple[str, str]] = []
+    for name, _, value in _jax.closure(function):
+        if isinstance(value, FunctionType) and value is not function:
+            found += options_of(value)
+        elif isinstance(value, (bool, int, str, tuple, dict)):
+            found.append((name, repr(value)))
+    return tuple(found)
+
+
+_EQUINOX = {
+    "_GradWrapper": "filter_grad",
+    "_ValueAndGradWrapper": "filter_value_and_grad",
+    "_VmapWrapper": "filter_vmap",
+}
+"""Equinox's transforms by their classes; its `filter_jit` is no transform of the program."""
+_MOST_TRANSFORMS = 8
+
+
+def innermost(function: Any) -> FunctionType | None:
+    for _ in range(16):
+        if (made := nnx.gradient(function)) is not None:
+            function = made[1]
+            continue
+        inner = next(
+            (
+                found
+                for name in ("__wrapped__", "fun", "func")
+                if (found := getattr(function, name, None)) is not None and callable(found)
+            ),
+            None,
+        )
+        if inner is None:
+            break
+        function = inner
+    return function if isinstance(function, FunctionType) else None
+
+
+def token(function: Any) -> Any:
+    """A key that is equal for transforms of the same function with the same options."""
+    if (made := nnx.gradient(function)) is not None:
+        function = made[2]  # without its context, which is a new one each time
+    if not isinstance(function, FunctionType) or not function.__closure__:
+        return id(function)
+    if package_of(function) not in LIBRARIES:
+        return id(function)
+    cells: list[Any] = [id(function.__code__)]
+    for cell in function.__closure__:
+        value = cell.cell_contents
+        if isinstance(value, FunctionType):
+            cells.append(token(value))
+        elif isinstance(value, (bool, int, str, tuple, type(None))):
+            cells.append((type(value), value))
+        elif isinstance(value, dict):  # the arguments that `nnx.grad` differentiates
+            cells.append(repr(value))
+        else:
+            cells.append(id(value))
+    return tuple(cells)
+
+
+def package_of(value: Any) -> str:
+    """The package that a function, or the type of an object, comes from."""
+    function = isinstance(value, FunctionType)
+    module = value.__globals__.get("__name__") if function else type(value).__module__
+    return str(module).partition(".")[0]
