@@ -28,6 +28,12 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
+@pytest.fixture
+def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any call counts as too short for a profile, also on a machine that is busy."""
+    monkeypatch.setattr("jaxscope.magics.session.next_steps.SHORTEST_S", 60.0)
+
+
 def code(notebook: Notebook) -> list[str]:
     """The code of the steps of the last report."""
     session = getattr(notebook.shell, NAME).session
@@ -73,6 +79,7 @@ def test_a_report_without_times_by_line_offers_them(
     notebook.must(offered)
 
 
+@pytest.mark.usefixtures("short_calls")
 def test_no_profile_is_offered_where_it_would_say_nothing(notebook: Notebook) -> None:
     notebook.must(LOSS.replace(" -n 0", " -n 5"))  # too short a call
     assert code(notebook) == []
@@ -80,6 +87,7 @@ def test_no_profile_is_offered_where_it_would_say_nothing(notebook: Notebook) ->
     assert code(notebook) == []
 
 
+@pytest.mark.usefixtures("short_calls")
 def test_two_runs_that_differ_offer_their_difference(notebook: Notebook) -> None:
     short = BLOCK.replace("-n 0", "-n 5")
     notebook.must(short)
