@@ -23,8 +23,11 @@ class Expansion:
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
 
 
-def expand(body: JaxprBody) -> Expansion:
-    """Number the equations of every use of every jaxpr: each before those inside it."""
+def expand(body: JaxprBody, whole: tuple[Frame, ...] = ()) -> Expansion:
+    """Number the equations of every use of every jaxpr: each before those inside it.
+
+    One that no frame of the user's leads to has the frames `whole`.
+    """
     equations: list[Equation] = []
     paths: list[TagPath] = []
     places: dict[tuple[int, int], list[int]] = {}
@@ -35,7 +38,7 @@ def expand(body: JaxprBody) -> Expansion:
         outer, prefix = (parent.frames, parent.scope) if parent is not None else ((), "")
         for index, entry in enumerate(body.entries):
             number = len(equations)
-            frames = _join(entry.frames, outer)
+            frames = _join(entry.frames, outer) or whole
             scope = _spell(entry.scopes)
             its_passes = outer_passes + passes(entry.scopes)
             its_path = outer_path + entry.tags

@@ -88,8 +88,8 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
         _push(body)
     except Exception as error:
         why = f"this JAX does not let equations be tagged ({error!r})"
-        return _tagged(closed_jaxpr, body, "", why)
-    tagged = _tagged(closed_jaxpr, body, body.digest, "")
+        return _tagged(closed_jaxpr, body, sources, why=why)
+    tagged = _tagged(closed_jaxpr, body, sources, body.digest)
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
 
 
@@ -110,7 +110,7 @@ def untagged(traced: Any, sources: SourceFiles) -> Tagged:
     try:
         closed_jaxpr = getattr(traced, "jaxpr", traced)
         body = JaxprReader(sources).body(closed_jaxpr)
-        return _tagged(closed_jaxpr, body, "", ALREADY_LOWERED)
+        return _tagged(closed_jaxpr, body, sources, why=ALREADY_LOWERED)
     except Exception as error:
         return _nothing(f"the equations of the program could not be read ({error!r})")
 
@@ -129,8 +129,10 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
     return replace(new, hash=old.hash, why="", tag_paths=new.tag_paths.joined(old.tag_paths))
 
 
-def _tagged(closed_jaxpr: Any, body: JaxprBody, digest: str, why: str) -> Tagged:
-    expansion = expand(body)
+def _tagged(
+    closed_jaxpr: Any, body: JaxprBody, sources: SourceFiles, digest: str = "", why: str = ""
+) -> Tagged:
+    expansion = expand(body, sources.whole_call())
     tag_paths = TagPaths(expansion.tag_paths if digest else ())
     return Tagged(expansion.equations, digest, why, tag_paths, expansion.places, closed_jaxpr, body)
 

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 
-from jaxscope.capture.source.frames import Position, is_installed
+from jaxscope.capture.source.frames import CALL_FILE, Position, is_installed
 from jaxscope.model import Frame, Source, SourceKind, Span
 
 # Packages whose frames are never the user's, also where they are installed outside site-packages.
@@ -76,6 +76,13 @@ class SourceFiles:
         if index is None:
             return None
         return Frame(index, file, function, self.span(index, position))
+
+    def whole_call(self) -> tuple[Frame, ...]:
+        """The frame of a line form's text, where the program is what that text calls; or none."""
+        if not self._sources or self._sources[0].file != CALL_FILE:
+            return ()
+        (text, *_) = self._lines[0]
+        return (Frame(0, CALL_FILE, "<module>", Span(1, 0, 1, len(text))),)
 
     def _characters(self, index: int, line: int, column: int) -> int:
         lines = self._lines[index]

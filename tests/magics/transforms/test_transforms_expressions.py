@@ -61,16 +61,26 @@ def test_an_eager_operation_of_an_argument_is_of_the_cell_that_has_the_magic(
     assert "<call>" not in text
 
 
-def test_the_code_of_a_library_is_at_the_line_of_the_call(notebook: Notebook) -> None:
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("jax.vmap(model)(rows)", "jit(vmap(Model))"),
+        ("jnp.linalg.norm(rows)", "jit(norm)"),  # jitted, and traced before in the first cell
+        ("jax.jit(jax.nn.softmax)(rows)", "jit(softmax)"),
+    ],
+)
+def test_the_code_of_a_library_is_at_the_line_of_the_call(
+    notebook: Notebook, text: str, name: str
+) -> None:
     notebook.must(
         "class Model:\n    __call__ = staticmethod(jax.nn.softmax)\n"
-        "model = Model()\nrows = jnp.ones((4, 8))"
+        "model = Model()\nrows = jnp.ones((4, 8))\nlength = jnp.linalg.norm(rows)"
     )
-    notebook.must("%jaxjit -n 0 jax.vmap(model)(rows)")
+    notebook.must(f"%jaxjit -n 0 {text}")
     report = jaxscope.last()
-    assert report.summary().startswith("jit(vmap(Model))")
+    assert report.summary().startswith(name)
     (line,) = report.to_dataframe("lines").to_dict("records")
-    assert line["text"] == "jax.vmap(model)(rows)"
+    assert line["text"] == text
     assert line["flops"] == report.cost.flops > 0
 
 
