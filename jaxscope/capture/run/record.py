@@ -14,6 +14,7 @@ from importlib import metadata
 
 from jaxscope import words
 from jaxscope.analysis.cost.roofline import verdict
+from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
@@ -97,7 +98,7 @@ def record(
     compiles = given.compiles.compiles(given.sources.all())
     # Before they are sorted: both are in the order in which the programs were met.
     programs = _with_compiles([one.program for one in described], compiles)
-    order = sorted(range(len(programs)), key=lambda i: -_weight(programs[i]))
+    order = sorted(range(len(programs)), key=lambda i: _weight(programs[i]), reverse=True)
     result = Record(
         given.title,
         given.form,
@@ -278,13 +279,11 @@ def _profiled(program: Program, finished: FinishedRun, sources: SourceFiles) -> 
     return replace(program, profile=found, isolated=isolated, buffers=buffers)
 
 
-def _weight(program: Program) -> float:
-    """Seconds per call where it was timed, else FLOPs on a much smaller scale."""
+def _weight(program: Program) -> tuple[float, float]:
+    """Seconds per call, where dispatch does not dominate them, then FLOPs."""
     first = next((t for t in program.timings if t.label in ("call", "first call")), None)
-    if first is not None and first.samples:
-        return first.median_s
-    cost = program.cost
-    return getattr(cost, "flops", 0.0) * 1e-18
+    seconds = max(first.median_s, SHORTEST_S) if first is not None and first.samples else 0.0
+    return seconds, getattr(program.cost, "flops", 0.0)
 
 
 _PMAPPED = ("_fun", "call_wrapped")
