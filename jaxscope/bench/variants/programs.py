@@ -34,7 +34,13 @@ from jaxscope.bench.variants.precision import converted, in_precision
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
+from jaxscope.capture.forms.call import (
+    FunctionCall,
+    evaluate_call,
+    is_jitted,
+    parse_call,
+    result_part,
+)
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured, device_and_precision
@@ -187,7 +193,10 @@ class Builder:
             if self._of_line(change):
                 namespace.setdefault("jax", jax)  # the rewrites name it
                 text = change.text
-            return evaluate_call(parse_call(text, "jaxtry"), namespace)
+            asked = parse_call(text, "jaxtry")
+            if self.origin.settings.composition.is_plain:
+                asked, _ = result_part(asked, namespace)
+            return evaluate_call(asked, namespace)
         args, kwargs = converted(copied_arguments((tuple(call.args), dict(call.kwargs))), change)
         name = getattr(call.function, "__name__", "")
         function = call.function

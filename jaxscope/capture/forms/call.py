@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -22,6 +22,8 @@ from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.source.frames import CALL_FILE
+
+_RESULT = "_jaxscope_result"
 
 
 def is_jitted(function: Any) -> bool:
@@ -148,6 +150,23 @@ def parse_call(text: str, magic: str) -> ast.expr:
     return tree.body
 
 
+def result_part(
+    asked: ast.expr, namespace: MutableMapping[str, Any]
+) -> tuple[ast.expr, Callable[[Any], Any]]:
+    """The call of `step(x)[0]` or `step(x).loss`, and what takes that part of its result.
+
+    Compiled with it, the rest of the call would be left out. For any other text, what it returns.
+    """
+    holder, inner = None, asked
+    while isinstance(inner, ast.Subscript | ast.Attribute):
+        holder, inner = inner, inner.value
+    if holder is None or not isinstance(inner, ast.Call):
+        return asked, lambda result: result
+    holder.value = ast.copy_location(ast.Name(_RESULT, ast.Load()), inner)
+    tree = ast.Expression(asked)
+    return inner, lambda result: _evaluated(tree, inner, {**namespace, _RESULT: result})
+
+
 def evaluate_call(call: ast.expr, namespace: MutableMapping[str, Any]) -> FunctionCall:
     """The function, positional and keyword arguments, each evaluated once, in order.
 
@@ -196,8 +215,8 @@ def _data(names: Collection[str], namespace: MutableMapping[str, Any]) -> list[s
 def _of_expression(
     call: ast.expr, namespace: MutableMapping[str, Any], mentioned: Collection[str]
 ) -> FunctionCall:
-    """The expression as a function of its names that hold data."""
-    names = _data(mentioned, namespace)
+    """The expression as a function of its names that hold data, those of models last."""
+    names = sorted(_data(mentioned, namespace), key=lambda name: callable(namespace[name]))
     if not names and not isinstance(call, ast.Call):
         why = "is not a call such as f(x, y), and reads no array that is defined"
         raise SettingsError(f"`{ast.unparse(call)}` {why}.")
@@ -218,9 +237,10 @@ def is_model(value: Any) -> bool:
 
 
 def _is_data(value: Any) -> bool:
-    """Whether a value is an argument: a pytree with arrays or numbers, not a function."""
-    leaves = jax.tree_util.tree_leaves(value)
-    return not callable(value) and any(hasattr(leaf, "dtype") for leaf in leaves)
+    """Whether a value is an argument: a pytree with arrays or numbers, a model too."""
+    if callable(value):
+        return is_model(value)
+    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(value))
 
 
 def _evaluated(tree: ast.Expression, call: ast.expr, namespace: MutableMapping[str, Any]) -> Any:

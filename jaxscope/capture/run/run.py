@@ -6,6 +6,7 @@ each function and signature that it called.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -17,7 +18,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call, result_part
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
@@ -113,6 +114,16 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
     """
     asked = parse_call(text, magic)
     _wait(settings, context)
+    if not settings.composition.is_plain:
+        return _expression(asked, settings, context, text, magic)
+    asked, part = result_part(asked, context.namespace)
+    ran = _expression(asked, settings, context, text, magic)
+    return replace(ran, value=part(ran.value))
+
+
+def _expression(
+    asked: ast.expr, settings: Settings, context: RunContext, text: str, magic: str
+) -> Ran:
     call = evaluate_call(asked, context.namespace)
     settable = magic != "jaxprof"
     with explained_call(call, settings.composition, context.namespace, settable=settable):

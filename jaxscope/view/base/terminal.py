@@ -23,6 +23,8 @@ _STYLES = {"bold": "1", "dim": "2", "mark": "35"}
 """Words have the terminal's own color, so that they are readable on a light and a dark background;
 magenta, for bars and marks, has the best contrast of the eight colors on both."""
 _MIN_COLUMN = 12
+_MIN_WORDS, _MOST_LINES = 16, 6
+"""Words that do not fit beside the other columns in so many lines are below them."""
 _BAR = 8
 _CODE = 40
 """Least width of code; in a narrower terminal the bar is dropped, then the words beside it."""
@@ -187,10 +189,11 @@ class Terminal:
             cell = fitted(row[i], width)
             pad = " " * (width - columns(cell))
             line += (pad + cell if i in right else cell + pad) + "  "
+        room = self.width - columns(line)
         style = "bold" if end is not None and end.tone == "flag" else "dim"
-        if figures and columns(line) + figures <= self.width:
+        if figures and figures <= room:
             yield line + self.paint(row[-1].rjust(figures), style)
-        elif self.width - columns(line) >= 16 or columns(line) + columns(row[-1]) <= self.width:
+        elif columns(row[-1]) <= (room if room < _MIN_WORDS else room * _MOST_LINES):
             yield from self.wrap(row[-1], line, style)
         else:
             yield fitted(line.rstrip(), self.width)

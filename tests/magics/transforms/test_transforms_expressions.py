@@ -124,3 +124,30 @@ def test_the_state_of_an_nnx_model_that_is_called_is_updated(notebook: Notebook)
     ran = notebook.must("%jaxjit -q norm(rows)")
     np.testing.assert_allclose(ran.value, notebook.must("twin(rows)").value, rtol=1e-5)
     np.testing.assert_allclose(*notebook.must("norm.mean[...], twin.mean[...]").value, rtol=1e-6)
+
+
+def test_a_part_of_a_result_is_taken_of_the_whole_call(notebook: Notebook) -> None:
+    notebook.must("@jax.jit\ndef step(v):\n    return v + 1, {'loss': jnp.sin(v)}")
+    ran = notebook.must("%jaxjit -q -n 1 step(x)[1]['loss'].T[:2]")
+    np.testing.assert_allclose(ran.value, np.sin(np.arange(2.0)), rtol=1e-6)
+    report = jaxscope.last()
+    assert report.summary().startswith("jit(step)")
+    assert {"add", "sin"} <= {equation.primitive for equation in report.equations}
+    assert "tuple index out of range" in str(notebook.run("%jaxjit -q -n 1 step(x)[2]").error)
+    assert "must be a scalar" not in str(notebook.run("%jaxgrad -q -n 1 step(x.sum())[0]").error)
+
+
+def test_a_model_in_an_expression_is_an_input_and_is_updated(notebook: Notebook) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nnorm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\nrows = jnp.ones((4, 3))"
+    )
+    ran = notebook.must("%jaxjit -q -n 3 norm(rows + 1).sum() + 1")
+    names = [value.name for value in jaxscope.last().inputs]
+    assert names[0] == "rows"
+    assert "norm.mean" in names
+    expected = nnx.BatchNorm(3, rngs=nnx.Rngs(0))
+    rows = np.ones((4, 3), np.float32)
+    np.testing.assert_allclose(ran.value, expected(rows + 1).sum() + 1, atol=1e-6)
+    mean = notebook.must("norm.mean[...]").value
+    np.testing.assert_allclose(mean, expected.mean[...], rtol=1e-6)
