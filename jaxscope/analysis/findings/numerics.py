@@ -49,7 +49,7 @@ def _nan_gradient(
         if found is None:
             continue
         singular, operand = found
-        chosen = _chosen_at_zero(flow, compare, operand)
+        chosen = _chosen_at_zero(flow, compare, operand) if flow.varies(operand) else None
         equation = program.equations[singular.equation]
         place = place_of(equation)
         if chosen is None or chosen == case or place is None or equation.frames not in backward:
