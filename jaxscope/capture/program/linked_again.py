@@ -12,7 +12,7 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
-from jaxscope.analysis.links.tags import TAG, clean_hlo
+from jaxscope.analysis.links.tags import TAG, TAG_HEX, clean_hlo
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import persistent_cache
 from jaxscope.capture.compiles.listener import own_work
@@ -51,8 +51,12 @@ def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles |
     before, jaxpr = str(handles.compiled.as_text()), handles.traced.jaxpr
     if handles.tagged.hash in before:
         return None, 0.0
-    if not persistent_cache.directory() and (
-        TAG.search(before) or TAG.search(handles.lowered.as_text("stablehlo", debug_info=True))
+    # Functions inside may have tags of other programs, which lead to no line of this one.
+    outermost = {path[0][-TAG_HEX:] for path, _ in handles.tagged.tag_paths.items()}
+    if not persistent_cache.directory() and any(
+        digest in text
+        for text in (before, handles.lowered.as_text("stablehlo", debug_info=True))
+        for digest in outermost
     ):
         return None, 0.0  # lowered with tags, of which nothing may be left
     known = _KNOWN.get(jaxpr)

@@ -52,6 +52,17 @@ def test_the_lines_of_a_function_that_has_run_are_linked_exactly(ran: Any) -> No
     assert report.compiles == ()
 
 
+def test_tags_of_another_program_inside_of_it_are_no_links() -> None:
+    # JAX traces jnp.std once, so its jaxpr has the tags of the first report.
+    inner = jax.jit(lambda v: jnp.tanh(v).std())
+    jaxscope.inspect(lambda v: inner(v) + 1, jnp.ones((8, 8)))
+    step = jax.jit(lambda v: inner(v) * jnp.sin(v))
+    step(jnp.ones((8, 8)))
+    report = jaxscope.inspect(step, jnp.ones((8, 8)))
+    assert report.programs[0].exact
+    assert len(notes(report)) == 1
+
+
 def test_the_second_report_of_it_compiles_nothing(ran: Any) -> None:
     step, argument = ran
     jaxscope.inspect(step, argument)
