@@ -58,7 +58,6 @@ from jaxscope.capture._jax.options import (
     jit_options,
     stage_options,
     transform_of,
-    transforms_of,
 )
 from jaxscope.capture._jax.programs import (
     CompiledProgram,

@@ -37,15 +37,6 @@ def transform_of(fun: Any) -> tuple[str, Any] | None:
     return f"jax.{name or 'transform'}", inner
 
 
-def transforms_of(fun: Any) -> tuple[str, ...]:
-    """The transforms that a function is made by, outermost first: `("grad", "vmap")`."""
-    found: list[str] = []
-    while len(found) < _MOST_TRANSFORMS and (made := transform_of(fun)) is not None:
-        found.append(made[0].removeprefix("jax."))
-        fun = made[1]
-    return tuple(found)
-
-
 def is_own(fun: Any) -> bool:
     """Whether it is a function of JAX's own, and does not wrap one of the user's.
 
@@ -77,7 +68,6 @@ def _inner(fun: Any) -> Any:
         return fun
 
 
-_MOST_TRANSFORMS = 8
 
 _OPTIONS = (
     ("static_argnums", "static_argnums"),

@@ -3,10 +3,12 @@ the function inside."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
 from jaxscope.capture import _jax
+from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.source.frames import is_user_file
 
@@ -18,21 +20,25 @@ def transforms_of(function: Any) -> tuple[str, ...]:
     """The transforms of JAX, Equinox and NNX that a function is made by, outermost first:
     `("grad", "vmap")`.
 
-    Those of JAX are missing on a JAX that does not tell.
+    A jit between them is left out. Those of JAX are missing on a JAX that does not tell.
     """
     found: list[str] = []
-    while type(function).__module__.startswith("equinox.") and len(found) < _MOST_TRANSFORMS:
-        name = _EQUINOX.get(type(function).__name__)
-        if name is None:
-            break
-        found.append(name)
-        function = getattr(function, "__wrapped__", None)
+    with suppress(Exception):
+        while len(found) < _MOST_TRANSFORMS and (made := _made_by(function)) is not None:
+            found.append(made[0])
+            function = getattr(made[1], "__wrapped__", None) if is_jitted(made[1]) else made[1]
+    return tuple(found)
+
+
+def _made_by(function: Any) -> tuple[str, Any] | None:
+    """The outermost transform, and the function that it is given."""
     if (made := nnx.gradient(function)) is not None:
-        return (*found, made[0], *transforms_of(made[1]))
-    try:
-        return (*found, *_jax.transforms_of(function))
-    except Exception:
-        return tuple(found)
+        return made[0], made[1]
+    if type(function).__module__.startswith("equinox."):
+        name = _EQUINOX.get(type(function).__name__)
+        return None if name is None else (name, getattr(function, "__wrapped__", None))
+    made = _jax.transform_of(function)
+    return None if made is None else (made[0].removeprefix("jax."), made[1])
 
 
 def options_of(function: Any) -> tuple[tuple[str, str], ...]:
@@ -42,7 +48,8 @@ def options_of(function: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(function, FunctionType) or is_user_file(function.__code__.co_filename):
         return ()
     found: list[tuple[str, str]] = []
-    for name, _, value in _jax.closure(function):
+    for name, _, held in _jax.closure(function):
+        value = getattr(held, "__wrapped__", held) if is_jitted(held) else held
         if isinstance(value, FunctionType) and value is not function:
             found += options_of(value)
         elif isinstance(value, (bool, int, str, tuple, dict)):

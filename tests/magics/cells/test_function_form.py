@@ -593,6 +593,18 @@ def test_gradients_of_one_function_with_other_options_are_other_programs(
     assert jaxscope.last().compiles == ()
 
 
+def test_derivatives_of_higher_order_are_other_programs(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit -n 1\ndef loss(v):\n    return jnp.sin(v)\n"
+        "slope = jax.grad(loss)(0.5)\nthird = jax.grad(jax.jit(jax.grad(jax.jit(jax.grad(loss)))))(0.5)"
+    )
+    report = jaxscope.last()
+    titles = {program.title for program in report.programs}
+    assert titles == {"jit(grad(loss))", "jit(grad(grad(grad(loss))))"}
+    causes = [cause.kind for one in report.compiles for cause in one.causes]
+    assert causes == 2 * [CauseKind.FIRST_CALL]
+
+
 @pytest.mark.parametrize("graph", ["", ", graph=False"])
 def test_a_gradient_of_nnx_is_compiled_once_and_named(notebook: Notebook, graph: str) -> None:
     pytest.importorskip("flax.nnx")
