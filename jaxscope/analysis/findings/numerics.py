@@ -1,5 +1,6 @@
 """Numerical traps: gradients that are NaN behind a `where`, and exponentials that overflow."""
 
+import math
 from collections.abc import Container, Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
@@ -49,10 +50,13 @@ def _nan_gradient(
         if found is None:
             continue
         singular, operand = found
-        chosen = _chosen_at_zero(flow, compare, operand) if flow.varies(operand) else None
+        chosen = _chosen_at_zero(flow, compare, operand)
         equation = program.equations[singular.equation]
         place = place_of(equation)
         if chosen is None or chosen == case or place is None or equation.frames not in backward:
+            continue
+        other = flow.literal(select, 2 - case)
+        if (other is not None and math.isnan(other)) or not _is_differentiated(flow, *found):
             continue
         shown = {"div": "division", "integer_pow": "power", "pow": "power"}.get(
             singular.primitive, f"`{singular.primitive}`"
@@ -107,6 +111,18 @@ def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] 
             case _:
                 return None
     return None
+
+
+def _is_differentiated(flow: Flow, singular: FlowStep, operand: int) -> bool:
+    """Whether its derivative is computed: a quotient by, or a power of, its argument or result."""
+    known = {operand, *map(flow.origin, singular.outputs)}
+    derivative = {"div": 1, "pow": 0, "integer_pow": 0}
+    return any(
+        step is not singular
+        and (position := derivative.get(step.primitive)) is not None
+        and flow.origin(step.inputs[position]) in known
+        for step in flow.steps
+    )
 
 
 def _chosen_at_zero(flow: Flow, compare: FlowStep, operand: int) -> int | None:

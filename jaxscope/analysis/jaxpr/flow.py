@@ -212,13 +212,6 @@ class Flow:
             moved = maker.inputs[0]
         return None
 
-    def varies(self, value: int) -> bool:
-        """Whether a value depends on more than literals."""
-        maker = self.makers.get(value)
-        if maker is not None:
-            return any(map(self.varies, maker.inputs))
-        return value >= 0 and value not in self.literals
-
     def shape(self, value: int) -> tuple[int, ...]:
         return self.values[value].shape if value >= 0 else ()
 
