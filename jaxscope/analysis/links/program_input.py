@@ -7,12 +7,13 @@ takes as long as all other links. Else that text does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jaxscope.analysis.cost.arithmetic import real_operations
 from jaxscope.analysis.cost.counter import CostCounter
 from jaxscope.analysis.hlo import HloModule, parse_shape
-from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep
+from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep, distinct_regions
+from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, Edges, input, output
 from jaxscope.analysis.links.tags import TagPaths
 
@@ -116,76 +117,63 @@ def flow_of_region(
     given: list[str | None] = [None] * region.arguments
     for number, argument in enumerate(sorted(taken)):
         given[argument] = input(number)
-    made = _Flow()
-    try:
-        return made.flow(made.enter(region, 0, given), paths)
-    except LookupError:
+    if not _is_told(region):
         return None
+    return _flow_of_steps(region.flow, given, paths)
 
 
-@dataclass(slots=True)
-class _Flow:
-    """The equations of all regions as one flow, calls dissolved."""
+def _is_told(region: Region) -> bool:
+    """Whether the jaxpr tells what XLA gets: constants may be arguments, and other primitives are
+    lowered in other ways."""
+    known = _CALLS.union(_OTHERS, _COSTLY)
+    return not any(
+        each.constants or any(step.primitive not in known for step in each.steps)
+        for each in distinct_regions(region)
+    )
 
-    _steps: dict[int, RegionStep] = field(default_factory=dict[int, RegionStep])
-    _feeds: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    _work: dict[int, float] = field(default_factory=dict[int, float])
 
-    def enter(self, region: Region, first: int, given: Sequence[str | None]) -> list[str | None]:
-        """Add the equations of a region; the nodes of its results, None for a constant.
+def _flow_of_steps(flow: Flow, given: Sequence[str | None], paths: TagPaths) -> InputFlow | None:
+    nodes = dict(zip(flow.arguments, given, strict=True))
+    nodes |= {value: str(step.equation) for value, step in flow.makers.items()}
 
-        Raises LookupError for a primitive that is lowered in other ways.
-        """
-        if region.constants:
-            raise LookupError("constants may be arguments")
-        nodes: dict[int, str | None] = dict(enumerate(given))
-        for step in region.steps:
-            number = first + step.offset
-            sources = [nodes.get(value) for value in step.inputs]
-            if step.primitive in _CALLS and len(step.inner) == 1:
-                inner = step.inner[0]
-                if len(sources) != inner.region.arguments:
-                    raise LookupError(step.primitive)
-                made = self.enter(inner.region, first + inner.offset, sources)
-            elif step.primitive in _OTHERS or step.primitive in _COSTLY:
-                self._steps[number] = step
-                self._feeds[number] = list(dict.fromkeys(filter(None, sources)))
-                if step.primitive == "dot_general":
-                    operand = parse_shape(region.values[step.inputs[0]].aval)
-                    self._work[number] = step.flops * real_operations("dot", [operand])
-                made = [str(number)] * len(step.outputs)
-            else:
-                raise LookupError(step.primitive)
-            nodes.update(zip(step.outputs, made, strict=True))
-            nodes.pop(-1, None)
-        return [nodes.get(value) for value in region.results]
+    def known(values: Iterable[int]) -> list[str]:
+        return list(dict.fromkeys(filter(None, map(nodes.get, values))))
 
-    def flow(self, results: Sequence[str | None], paths: TagPaths) -> InputFlow:
-        """The flow without what no result depends on, which JAX does not lower."""
-        feeds: dict[str, list[str]] = {}
-        waiting = [node for node in results if node is not None]
-        while waiting:
-            node = waiting.pop()
-            if node not in feeds and node.isdigit():
-                feeds[node] = self._feeds[int(node)]
-                waiting += feeds[node]
-        live = [number for number in self._steps if str(number) in feeds]
-        same: dict[int, tuple[int, ...]] = {}
-        for _, equations in sorted(paths.items(), key=lambda item: len(item[0])):
-            same |= dict.fromkeys(equations, equations)
-        equations = {str(number): same[number] for number in live if number in same}
-        feeds |= {output(k): [node] for k, node in enumerate(results) if node is not None}
-        reads: dict[str, list[str]] = {}
-        for node, sources in feeds.items():
-            for source in sources:
-                reads.setdefault(source, []).append(node)
+    steps = {str(step.equation): step for step in flow.steps}
+    if any(step.primitive in _CALLS for step in steps.values()):
+        return None
+    # JAX does not lower what no result depends on.
+    feeds: dict[str, list[str]] = {}
+    waiting = known(flow.outputs)
+    while waiting:
+        node = waiting.pop()
+        if node not in feeds and node in steps:
+            feeds[node] = known(steps[node].inputs)
+            waiting += feeds[node]
+    same: dict[int, tuple[int, ...]] = {}
+    for _, equations in sorted(paths.items(), key=lambda item: len(item[0])):
+        same |= dict.fromkeys(equations, equations)
+    live = {node: step for node, step in steps.items() if node in feeds}
+    own = {node: same[step.equation] for node, step in live.items() if step.equation in same}
+    feeds |= {output(k): known([value]) for k, value in enumerate(flow.outputs)}
+    reads: dict[str, list[str]] = {}
+    for node, sources in feeds.items():
+        for source in sources:
+            reads.setdefault(source, []).append(node)
 
-        def products() -> Mapping[float, tuple[int, ...]]:
-            found = [(self._work[n], same.get(n, ())) for n in live if n in self._work]
-            return _by_work(found) if all(own for _, own in found) else {}
+    def products() -> Mapping[float, tuple[int, ...]]:
+        found: list[tuple[float, tuple[int, ...]]] = []
+        for node, step in live.items():
+            if step.primitive == "dot_general":
+                if node not in own:
+                    return {}
+                operand = parse_shape(flow.values[step.inputs[0]].aval)
+                work = step.step.flops * real_operations("dot", [operand])
+                found.append((work, own[node]))
+        return _by_work(found)
 
-        opcodes = {node: _costly(self._steps[int(node)]) for node in equations}
-        return InputFlow(equations, opcodes, [*map(str, live)], feeds, reads, products)
+    opcodes = {node: _costly(live[node].step) for node in own}
+    return InputFlow(own, opcodes, [*live], feeds, reads, products)
 
 
 def _costly(step: RegionStep) -> tuple[str, ...]:

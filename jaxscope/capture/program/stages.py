@@ -55,6 +55,7 @@ class Handles:
         compiled: Any = None,
         tagged: Tagged | None = None,
         sources: SourceFiles | None = None,
+        regions: RegionReader | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
         counts as lowered elsewhere, and its links are not exact."""
@@ -65,8 +66,9 @@ class Handles:
         self.lowered: Any = lowered
         self.compiled: Any = compiled
         self._sources = sources
-        self.regions = RegionReader()
+        self.regions = regions or RegionReader()
         """Reads the dataflow of its equations, for all that need it."""
+        self._raw: str | None = None
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
@@ -101,6 +103,12 @@ class Handles:
             if (stage := earlier._linked) is not None:
                 self._stages[stage.kind] = self._linked = stage
                 self._unlinked = earlier._unlinked
+
+    def raw(self) -> str:
+        """The optimized HLO with its tags, printed once until `text` has read it."""
+        if self._raw is None:
+            self._raw = str(self.compiled.as_text() or "")
+        return self._raw
 
     @property
     def foreign(self) -> TargetProgram | None:
@@ -287,7 +295,7 @@ class Handles:
             case StageKind.OPTIMIZED_HLO:
                 if self.compiled is None:
                     return Stage(kind, unavailable=Unavailable(_NOT_COMPILED))
-                text = self.compiled.as_text()
+                text, self._raw = self.raw(), None
                 if not text:
                     reason = "this device has no optimized HLO text"
                     return Stage(kind, unavailable=Unavailable(reason))
