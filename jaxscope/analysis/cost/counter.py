@@ -3,6 +3,7 @@
 import functools
 import math
 from dataclasses import replace
+from typing import Any
 
 from jaxscope.analysis.cost import arithmetic
 from jaxscope.analysis.cost.arithmetic import ELEMENTWISE, TRANSCENDENTAL, CostCounts
@@ -38,6 +39,8 @@ class CostCounter:
         self._computations: dict[str, CostCounts] = {}
         self._instructions: dict[str, CostCounts] = {}
         self._by_shapes: dict[tuple[str, ...], CostCounts] = {}
+        self._structures: dict[str, tuple[Any, ...]] = {}
+        self._by_structure: dict[tuple[Any, ...], tuple[CostCounts, list[CostCounts]]] = {}
 
     def of_computation(self, computation: Computation) -> CostCounts:
         """The sum over its instructions, each run once."""
@@ -98,11 +101,44 @@ class CostCounter:
         return instruction_bytes(instruction, operands)
 
     def _fusion(self, fusion: Instruction) -> CostCounts:
-        total = CostCounts()
-        for fused in self._module.called(fusion):
+        return sum(map(self._fused, self._module.called(fusion)), CostCounts())
+
+    def _fused(self, fused: Computation) -> CostCounts:
+        """The cost of a fusion; the layers of a model repeat few, of which each is counted once."""
+        structure = self._structure(fused)
+        known = self._by_structure.get(structure)
+        if known is None:
             moved = self._traffic.bytes_accessed(fused)
-            total += replace(self.of_computation(fused), bytes_accessed=moved)
+            total = replace(self.of_computation(fused), bytes_accessed=moved)
+            costs = [self._instructions[instruction.name] for instruction in fused.instructions]
+            self._by_structure[structure] = total, costs
+            return total
+        total, costs = known
+        self._instructions.update(zip([i.name for i in fused.instructions], costs, strict=True))
         return total
+
+    def _structure(self, computation: Computation) -> tuple[Any, ...]:
+        """Everything that its costs depend on; the same for computations with other names."""
+        known = self._structures.get(computation.name)
+        if known is not None:
+            return known
+        places: dict[str, int] = {}
+        parts: list[Any] = []
+        for place, instruction in enumerate(computation.instructions):
+            places[instruction.name] = place
+            parts += (instruction.opcode, instruction.shape.text)
+            parts += [places.get(operand, -1) for operand in instruction.operands]
+            if instruction.opcode == "parameter":
+                parts.append(instruction.arguments)
+            elif instruction.called or instruction.opcode in _BY_ATTRIBUTES:
+                attributes = instruction.attributes_text.partition("metadata=")[0]
+                for called in self._module.called(instruction):
+                    attributes = attributes.replace(f"%{called.name}", "")
+                    parts.append(self._structure(called))
+                parts.append(attributes)
+        found = (*parts, places[computation.root.name])
+        self._structures[computation.name] = found
+        return found
 
     def _applied(self, instruction: Instruction, operands: list[Shape]) -> CostCounts:
         """The applied computation, times its number of applications."""

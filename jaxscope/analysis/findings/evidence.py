@@ -155,7 +155,7 @@ class TracedCode:
     def flows(self) -> list[tuple[Program, Flow]]:
         """The programs whose dataflow is known, with it."""
         known = zip(self._programs, self._regions, strict=False)
-        return [(program, Flow(region)) for program, region in known if region is not None]
+        return [(program, region.flow) for program, region in known if region is not None]
 
     def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
         """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""

@@ -95,6 +95,8 @@ class Flow:
     made_by: dict[int, str] = field(default_factory=dict[int, str])
     """The name of the inlined function that gives a value, the outermost one."""
     arguments: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    """The results of the program in their order; -1 for a literal."""
     constants: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
@@ -102,7 +104,8 @@ class Flow:
         top = [self._new(self.region.values[i], program) for i in range(self.region.arguments)]
         self.arguments = tuple(top)
         scope = _Scope(program, 0, (), ())
-        self.results.update(self._read(self.region, top, scope))
+        self.outputs = tuple(self._read(self.region, top, scope))
+        self.results.update(self.outputs)
 
     def _new(self, value: RegionValue, body: FlowBody) -> int:
         self.values.append(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import (
@@ -16,12 +16,17 @@ from jaxscope.analysis.hlo import (
 from jaxscope.analysis.links.attribution import (
     MADE_OF,
     MOVING,
-    OWN_TAG,
     Attribution,
     Received,
 )
 from jaxscope.analysis.links.dataflow import DISSOLVED
 from jaxscope.analysis.links.locator import Locator
+from jaxscope.analysis.links.program_input import (
+    PRODUCTS,
+    InputFlow,
+    ProgramInput,
+    flow_of_module,
+)
 from jaxscope.analysis.links.tags import CleanText, TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
@@ -82,13 +87,13 @@ def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...
 def hlo_anchors(
     module: HloModule,
     locator: Locator,
-    received: Callable[[], HloModule | None] = lambda: None,
+    received: ProgramInput | None = None,
     settled: Mapping[str, tuple[int, ...]] | None = None,
     shown: CleanText | None = None,
 ) -> tuple[Anchor, ...]:
     """Anchors of an HLO text; where it has no tags any more, `shown` has them.
 
-    `received` gives the program before XLA's passes; it is called only where it settles something.
+    `received` is the program before XLA's passes; it is read only where it settles something.
     `settled` are equations of instructions without a reliable tag, followed through the passes.
     """
     return _HloAnchors(module, locator, received, shown=shown).collect(settled or {})
@@ -106,7 +111,7 @@ class TagReader:
 
         The frames of a computation that was read before are those of that time.
         """
-        found = _HloAnchors(module, self._locator, lambda: None, self._known)
+        found = _HloAnchors(module, self._locator, known=self._known)
         found.locate()
         return found.equations()
 
@@ -114,7 +119,7 @@ class TagReader:
 def may_be_lent(instruction: Instruction, equations: Iterable[int], locator: Locator) -> bool:
     """Whether a tag with these equations may be that of something that XLA merged into it."""
     primitives = map(locator.primitive, equations)
-    return instruction.opcode in OWN_TAG and all(name in _LENDING for name in primitives)
+    return instruction.opcode in PRODUCTS and all(name in _LENDING for name in primitives)
 
 
 def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
@@ -140,7 +145,7 @@ class _HloAnchors:
         self,
         module: HloModule,
         locator: Locator,
-        received: Callable[[], HloModule | None],
+        received: ProgramInput | None = None,
         known: dict[str, _Located] | None = None,
         shown: CleanText | None = None,
     ) -> None:
@@ -148,7 +153,7 @@ class _HloAnchors:
         self._shown = shown
         self._module = module
         self._locator = locator
-        self._received = received
+        self._received = received or ProgramInput()
         self._known: dict[str, _Located] = {} if known is None else known
         self._exact: dict[str, tuple[int, ...]] = {}
         self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
@@ -299,7 +304,7 @@ class _HloAnchors:
 
     def _is_doubtful(self, instruction: Instruction) -> bool:
         """Whether its tag may be that of another equation."""
-        own = self._exact.get(instruction.name) if instruction.opcode in OWN_TAG else None
+        own = self._exact.get(instruction.name) if instruction.opcode in PRODUCTS else None
         return (
             own is not None
             and instruction.name not in self._settled
@@ -308,18 +313,28 @@ class _HloAnchors:
 
     def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:
         """The program that XLA received; None where its text or its tags are not known."""
-        module = self._received()
-        module = None if module is None else inlined(module)
-        if module is None:
-            return None
-        before = _HloAnchors(module, self._locator, lambda: None)
-        before.locate()
         working: dict[int, set[str]] = {}
         for instruction in map(self._module.instruction, tagged):
             if instruction is not None and instruction.opcode not in MOVING | DISSOLVED:
                 for equation in tagged[instruction.name]:
                     working.setdefault(equation, set()).add(instruction.opcode)
-        return Received(module, before.tagged(), working)
+        flow = self._flow_of_input(working.keys())
+        return None if flow is None else Received(flow, working)
+
+    def _flow_of_input(self, working: Collection[int]) -> InputFlow | None:
+        """The flow of what XLA received, with these equations in it as far as they are known."""
+        flow = self._received.flow(self._module)
+        if flow is not None and {e for own in flow.equations.values() for e in own}.issuperset(
+            working
+        ):
+            return flow
+        module = self._received.text()
+        module = None if module is None else inlined(module)
+        if module is None:
+            return None
+        before = _HloAnchors(module, self._locator)
+        before.locate()
+        return flow_of_module(module, before.tagged())
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""

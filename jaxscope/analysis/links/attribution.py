@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from jaxscope.analysis.cost.counter import CostCounter
 from jaxscope.analysis.hlo import HloModule, Instruction
-from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, is_border
+from jaxscope.analysis.links.dataflow import Dataflow, Edges, is_border
+from jaxscope.analysis.links.program_input import PRODUCTS, InputFlow
 
 Equations = Mapping[str, tuple[int, ...]]
 """By instruction: the equations of its tags."""
@@ -40,23 +41,19 @@ MADE_OF = {
 }
 """Costly opcodes of the compiled program, and the opcodes received that they may be made of."""
 _COSTLY = frozenset(opcode for made in MADE_OF.values() for opcode in made)
-OWN_TAG = frozenset({"dot", "convolution"})
-"""XLA may give such an instruction the tag of the transpose that it merged into it."""
 
 
 class Received:
     """The program that XLA received: which equations lie between others."""
 
-    def __init__(self, module: HloModule, tagged: Equations, working: Opcodes) -> None:
+    def __init__(self, flow: InputFlow, working: Opcodes) -> None:
         """`working` are the opcodes that compute in the compiled program, by equation."""
         nodes: dict[int, list[str]] = {}
         opcodes: dict[int, set[str]] = {}
-        for instruction in module.instructions():
-            # Of a call, what it runs has tags of its own.
-            own_tags = () if instruction.opcode in DISSOLVED else tagged.get(instruction.name, ())
-            for equation in own_tags:
-                nodes.setdefault(equation, []).append(instruction.name)
-                opcodes.setdefault(equation, set()).add(instruction.opcode)
+        for node, equations in flow.equations.items():
+            for equation in equations:
+                nodes.setdefault(equation, []).append(node)
+                opcodes.setdefault(equation, set()).update(flow.opcodes[node])
         self._nodes, self._opcodes = nodes, opcodes
         self.lost = [
             equation
@@ -75,11 +72,9 @@ class Received:
             for node in nodes.get(equation, ())
             if not own[node]
         }
-        self._flow = Dataflow(module, lambda instruction: instruction.name in tagged)
+        self._flow = flow
         self._own = own
-        self._order = [instruction.name for instruction in module.instructions()]
-        self._module, self._tagged = module, tagged
-        self._products: dict[float, tuple[int, ...]] | None = None
+        self._products: Mapping[float, tuple[int, ...]] | None = None
         self._reach = [self._reached(kept)]
         """Sets before and after each node: first without crossing what was kept, then all."""
 
@@ -90,9 +85,9 @@ class Received:
         borders = [node for node in (*flow.feeds, *flow.reads) if is_border(node)]
         inputs = [node for node in borders if node not in flow.feeds]
         outputs = [node for node in borders if node in flow.feeds]
-        order = (*inputs, *self._order, *outputs)
+        order = (*inputs, *flow.order, *outputs)
 
-        def union(nodes: Iterable[str], sources: Mapping[str, list[str]]) -> dict[str, int]:
+        def union(nodes: Iterable[str], sources: Edges) -> dict[str, int]:
             found: dict[str, int] = {}
             for node in nodes:
                 mask = own.get(node, 0)
@@ -110,16 +105,7 @@ class Received:
     def products(self, flops: float) -> tuple[int, ...]:
         """The equations of all products with so many FLOPs; none where a product has no tag."""
         if self._products is None:
-            counter, found = CostCounter(self._module), dict[float, dict[int, None]]()
-            self._products = {}
-            for instruction in self._module.instructions():
-                if instruction.opcode in OWN_TAG:
-                    own = self._tagged.get(instruction.name)
-                    if not own:
-                        return ()
-                    work = counter.of_instruction(instruction).flops
-                    found.setdefault(work, {}).update(dict.fromkeys(own))
-            self._products = {work: tuple(own) for work, own in found.items()}
+            self._products = self._flow.products()
         return self._products.get(flops, ())
 
     def between(
@@ -191,7 +177,7 @@ class Attribution:
         products = {
             name
             for name in self._costly
-            if (known := self._module.instruction(name)) is not None and known.opcode in OWN_TAG
+            if (known := self._module.instruction(name)) is not None and known.opcode in PRODUCTS
         }
         settled: set[int] = set()
         while (
@@ -230,7 +216,7 @@ class Attribution:
 
         None for other instructions, and where it is unknown.
         """
-        if self._received is None or instruction.opcode not in OWN_TAG:
+        if self._received is None or instruction.opcode not in PRODUCTS:
             return ()
         return self._received.products(CostCounter(self._module).of_instruction(instruction).flops)
 
@@ -242,7 +228,7 @@ class Attribution:
         """
         received = self._received
         own = self._tagged.get(instruction.name, ())
-        if received is None or instruction.opcode not in OWN_TAG or not own:
+        if received is None or instruction.opcode not in PRODUCTS or not own:
             return ()
         if any(received.makes(instruction.opcode, equation) for equation in own):
             return ()

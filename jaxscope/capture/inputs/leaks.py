@@ -52,25 +52,25 @@ class TracerNet:
         if _full_collections() != self._collections:
             return []  # the user's code collected: nothing is known of the age of objects
         gc.collect(0)
-        kinds = {type(one) for level in (0, 1) for one in gc.get_objects(generation=level)}
-        if not any(issubclass(kind, Tracer) for kind in kinds):
-            return []
         young = {id(one): one for level in (0, 1) for one in gc.get_objects(generation=level)}
-        tracers = [one for one in young.values() if isinstance(one, Tracer)]
+        kinds = {kind for kind in set(map(type, young.values())) if issubclass(kind, Tracer)}
+        if not kinds:
+            return []
+        tracers = [one for one in young.values() if type(one) in kinds]
         # A root is held by its attribute and by `outcome`.
         expected = collections.Counter({id(root): 2 for root in outcome})
         seen = self._explained
-        waiting = list(outcome)
-        while waiting:
-            item = waiting.pop()
-            if id(item) in seen:
-                continue
-            seen.add(id(item))
-            for below in gc.get_referents(item):
-                expected[id(below)] += 1
-                if id(below) in young and not isinstance(below, _NOT_FOLLOWED):
-                    waiting.append(below)
-        item = below = None
+        level = {id(root): root for root in outcome}
+        while level:
+            seen.update(level)
+            below = gc.get_referents(*level.values())
+            expected.update(map(id, below))
+            level = {}
+            for one in below:  # a comprehension would keep `young` in a cell, which is young
+                key = id(one)
+                if key in young and key not in seen and not isinstance(one, _NOT_FOLLOWED):
+                    level[key] = one
+        one = below = None
         ours = _references_of_search()
         return [one for one in tracers if sys.getrefcount(one) - ours > expected[id(one)]]
 

@@ -6,9 +6,10 @@ StableHLO without locations, the arguments that it keeps, and their shardings.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
+from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, has_tags, tag
 from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -38,6 +40,8 @@ _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
     "primitive, name and position"
 )
+_MOST_READ = 20_000
+"""Equations up to which every report needs the dataflow."""
 Say = Callable[[str], None]
 """Notify of the phase that begins: `tracing`, `compiling`."""
 
@@ -145,6 +149,7 @@ def compile_program(
     with program_of_cell(_identity(request, sources)), _own_work(request):
         say("lowering")
         lowered = traced.lower() if target is None else lower_for(traced, target)
+        regions = RegionReader()
         key = None
         if request.programs is not None:
             key = identity.key(request, traced, lowered, "" if target is None else target.name)
@@ -152,19 +157,39 @@ def compile_program(
         reused = entry is not None
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
-            compiled = lowered.compile() if target is None else compile_for(lowered, target)
+            with _read_meanwhile(regions, tagged):
+                compiled = lowered.compile() if target is None else compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
                 request.programs.put(key, entry)
     if reused:
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
-    handles = Handles(traced, lowered, entry.compiled, tagged, sources)
+    handles = Handles(traced, lowered, entry.compiled, tagged, sources, regions)
     if request.programs is not None and key is not None:
         if (earlier := request.programs.handles.get(key)) is not None:
             handles.reuse(earlier)
         request.programs.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
+
+
+@contextmanager
+def _read_meanwhile(regions: RegionReader, tagged: Tagged) -> Generator[None]:
+    """Read the dataflow of the program in a thread: XLA compiles without Python's lock."""
+
+    def read() -> None:
+        if tagged.body is not None and len(tagged.equations) <= _MOST_READ:
+            with suppress(Exception):  # who needs it later reads it, and says why it cannot
+                _ = regions.region(tagged.body).flow
+
+    worker = threading.Thread(target=read, name="jaxscope dataflow", daemon=True)
+    with suppress(RuntimeError):  # no more threads
+        worker.start()
+    try:
+        yield
+    finally:
+        if worker.ident is not None:
+            worker.join()
 
 
 @calls_user_code

@@ -48,7 +48,7 @@ def linked_again(
 
 
 def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles | None, float]:
-    before, jaxpr = str(handles.compiled.as_text()), handles.traced.jaxpr
+    before, jaxpr = handles.raw(), handles.traced.jaxpr
     if handles.tagged.hash in before:
         return None, 0.0
     # Functions inside may have tags of other programs, which lead to no line of this one.

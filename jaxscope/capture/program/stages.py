@@ -12,13 +12,16 @@ from jaxscope.analysis.hlo import HloModule, parse_module, parsed, real_instruct
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
+from jaxscope.analysis.links.program_input import InputFlow, ProgramInput, flow_of_region
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.passes.log import pass_headings, pass_log
 from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
+from jaxscope.capture import _jax
 from jaxscope.capture.devices.memory import memory
+from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.compiled_again import RELEASED, UNSEEN, CompiledAgain
@@ -34,6 +37,8 @@ _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
+_MOST = 60_000
+"""Equations up to which the dataflow is read: some tenths of a second."""
 
 
 class Handles:
@@ -50,6 +55,7 @@ class Handles:
         compiled: Any = None,
         tagged: Tagged | None = None,
         sources: SourceFiles | None = None,
+        regions: RegionReader | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
         counts as lowered elsewhere, and its links are not exact."""
@@ -60,6 +66,9 @@ class Handles:
         self.lowered: Any = lowered
         self.compiled: Any = compiled
         self._sources = sources
+        self.regions = regions or RegionReader()
+        """Reads the dataflow of its equations, for all that need it."""
+        self._raw: str | None = None
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
@@ -94,6 +103,12 @@ class Handles:
             if (stage := earlier._linked) is not None:
                 self._stages[stage.kind] = self._linked = stage
                 self._unlinked = earlier._unlinked
+
+    def raw(self) -> str:
+        """The optimized HLO with its tags, printed once until `text` has read it."""
+        if self._raw is None:
+            self._raw = str(self.compiled.as_text() or "")
+        return self._raw
 
     @property
     def foreign(self) -> TargetProgram | None:
@@ -172,7 +187,7 @@ class Handles:
         where their links are exact."""
         module = parse_module(raw)
         locator = self._locator(self._why(raw, "compiled"))
-        anchors = hlo_anchors(module, locator, self._received)
+        anchors = hlo_anchors(module, locator, self._input())
         at = {anchor.line: anchor.equations for anchor in anchors if anchor.exact}
         return module, {name: at.get(one.line, ()) for name, one in module.by_name.items()}
 
@@ -280,7 +295,7 @@ class Handles:
             case StageKind.OPTIMIZED_HLO:
                 if self.compiled is None:
                     return Stage(kind, unavailable=Unavailable(_NOT_COMPILED))
-                text = self.compiled.as_text()
+                text, self._raw = self.raw(), None
                 if not text:
                     reason = "this device has no optimized HLO text"
                     return Stage(kind, unavailable=Unavailable(reason))
@@ -319,7 +334,7 @@ class Handles:
         if why == ALREADY_LOWERED and cached:
             why = NO_TAGS.format("compiled")
         locator = self._locator(why, trust_frames=not cached)
-        received = self._received if compiled else lambda: None
+        received = self._input() if compiled else None
         module = parsed(text)
         settled = self._settled if compiled else None
         anchors = hlo_anchors(module, locator, received, settled, shown)
@@ -330,12 +345,28 @@ class Handles:
             self._linked = stage
         return stage
 
-    def _received(self) -> HloModule | None:
+    def _input(self) -> ProgramInput:
         """The program that XLA received, with its tags."""
+        return ProgramInput(self._input_text, self._input_flow)
+
+    def _input_text(self) -> HloModule | None:
         if self.lowered is None:
             return None
         raw = self.lowered.as_text("hlo", debug_info=True)
         return None if too_long(raw) else parse_module(raw)
+
+    def _input_flow(self, compiled: HloModule) -> InputFlow | None:
+        tagged = self.tagged
+        if self.lowered is None or tagged.body is None or len(tagged.equations) > _MOST:
+            return None
+        try:
+            taken = _jax.kept_arguments(self.lowered)
+            region = self.regions.region(tagged.body)
+            if taken is None or region.size != len(tagged.equations):
+                return None
+            return flow_of_region(region, tagged.tag_paths, taken, compiled)
+        except Exception:  # the text has it
+            return None
 
     def _why(self, raw: str, program: str) -> str:
         """The reason why the text of a program has no tags; empty if it has."""

@@ -13,7 +13,6 @@ from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
-from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Cost, Form, Program, Record, SourceKind, StageKind, TextSource
@@ -106,11 +105,12 @@ def _fact(name: str, value: Any) -> NameFact:
 
 def _region(program: Program, texts: TextSource) -> Region | None:
     """The dataflow of a program; None where it is long, or cannot be read."""
-    body = texts.tagged.body if isinstance(texts, Handles) else None
-    if body is None or len(program.equations) > _MOST:
+    if not isinstance(texts, Handles) or texts.tagged.body is None:
+        return None
+    if len(program.equations) > _MOST:
         return None
     try:
-        region = RegionReader().region(body)
+        region = texts.regions.region(texts.tagged.body)
     except Exception:  # an equation of an unknown form
         return None
     return region if region.size == len(program.equations) else None

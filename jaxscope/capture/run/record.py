@@ -15,7 +15,6 @@ from importlib import metadata
 from jaxscope import words
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.analysis.profile.warnings import SHORTEST_S
-from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
@@ -214,7 +213,7 @@ def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -
             reasons[path] = f"{live.kind_of(leaf)}, {facts.mapped[path]}".removeprefix(", ")
     inputs = live.inputs(handles, paths, reasons, leaves)
     outputs = live.outputs(handles, facts.labels)
-    regions = RegionReader()
+    regions = handles.regions
     batching = batching_of(captured, sources, regions)
     return Program(
         captured.request.name,
