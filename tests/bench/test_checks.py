@@ -13,7 +13,7 @@ from jaxscope.view.base.markdown import markdown
 from tests.bench.benchmark_traps import HEALTHY, TRAPS, Case
 from tests.bench.side_by_side import codes, measured, row
 
-FEW = Limits(min_rounds=6, max_rounds=6, seconds=1000, call_s=5)
+FEW = Limits(min_rounds=6, max_rounds=6, seconds=1000, call_s=60)
 ACCUSED = {"J203", "J204", "J205", "J206"}
 
 
