@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lab.servers import Server
-from tests.view.conftest import browser_type_launch_args
+from tests.view.conftest import PATIENCE, browser_type_launch_args
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -21,8 +21,6 @@ from playwright.sync_api import Browser, Page, expect
 from tests.paths import ROOT
 
 BUILT = ROOT / "labextension" / "dist"
-PATIENCE = 120_000
-"""Milliseconds: a server, a kernel and a browser share two cores with other tests."""
 NOT_OURS = ("reading 'schema'", "reading 'last_modified'")
 """Of Notebook 7 itself: the first on each of its pages, without any extension too, the second in
 some versions, from its line "Last Checkpoint". Nothing of ours reads either."""

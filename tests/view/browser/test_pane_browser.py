@@ -244,8 +244,7 @@ def test_a_line_of_a_million_characters_is_cut_in_sight_only(show: Show) -> None
     expect(line(page, 2)).to_be_attached()
     page.wait_for_function(
         "() => { const node = document.querySelector('.cm-scroller');"
-        " return node.scrollWidth <= node.clientWidth; }",
-        timeout=8000,
+        " return node.scrollWidth <= node.clientWidth; }"
     )
 
 
