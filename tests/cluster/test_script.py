@@ -55,7 +55,7 @@ def test_the_files_of_two_processes_are_shown_as_one(tmp_path: Path) -> None:
         )
         for rank in (0, 1)
     ]
-    said = [process.communicate(timeout=250)[1] for process in started]
+    said = [process.communicate(timeout=800)[1] for process in started]
     assert [process.returncode for process in started] == [0, 3], said
     assert "with different constants" in "".join(said)
     with open_notebook() as notebook:

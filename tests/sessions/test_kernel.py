@@ -53,7 +53,7 @@ class Kernel:
             heard(reply)
 
         self.client.execute_interactive(
-            code, timeout=200, output_hook=take, store_history=True, allow_stdin=False
+            code, timeout=800, output_hook=take, store_history=True, allow_stdin=False
         )
         return reply
 
@@ -229,7 +229,7 @@ def test_a_notebook_runs_from_top_to_bottom() -> None:
         "%%jaxjit -o r\ny = x @ x\ny",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(book, timeout=400, kernel_name="python3").execute()
     outputs = book.cells[2].outputs
     assert {o.output_type for o in outputs} == {"display_data", "execute_result"}
     bundle = next(o for o in outputs if o.output_type == "display_data").data

@@ -43,7 +43,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         f" bundle: true, format: 'iife', outdir: {json.dumps(str(out))}, logLevel: 'warning' }})"
     )
     command = ["node", "--input-type=module", "-e", build]
-    subprocess.run(command, cwd=VIEWER, check=True, timeout=120)
+    subprocess.run(command, cwd=VIEWER, check=True, timeout=400)
     return (out / "pane.js").read_text("utf-8"), (out / "pane.css").read_text("utf-8")
 
 
