@@ -34,8 +34,8 @@ QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/m
     tests/test_vocabulary.py
 NO_JAX := not jax and not kernel and not notebook and not page
 
-.PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench \
-    docs mutants lab clean
+.PHONY: setup front-end demo test check check-python check-viewer quick golden test-main \
+    test-oldest test-newest gpu bench docs mutants lab clean
 
 setup: front-end
 
@@ -68,12 +68,17 @@ test: check test-main
 
 check: .venv/stamp
 	@echo "== Checks"
+	@$(MAKE) --no-print-directory -j 2 check-python check-viewer
+	@echo "== Checks: passed"
+
+check-python:
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(PY) -m pyright
 	@.venv/bin/lint-imports --no-cache
+	@$(PY) -m pyright
+
+check-viewer:
 	@$(PY) tools/front_end.py check
-	@echo "== Checks: passed"
 
 # No JAX backend has this name: a test that compiles says how to mark it.
 quick: .venv/stamp
