@@ -16,7 +16,9 @@ PY := .venv/bin/python
 PYTHONS := 3.11 3.12 3.13
 OLDEST_JAX := 0.8.1
 WORKERS ?= 2
-PYTEST := -q -ra -n $(WORKERS) --dist worksteal
+# One more on the main pair, where tests wait for kernels, pages, clusters and time limits.
+MAIN_WORKERS ?= 3
+PYTEST := -q -ra --dist worksteal
 # What the other pairs leave out: a browser shows the same page whatever JAX wrote it, what the
 # notebooks and pages show has tests of its own, and there is one package, one text and one set of
 # tools for all.
@@ -32,8 +34,8 @@ QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/m
     tests/test_vocabulary.py
 NO_JAX := not jax and not kernel and not notebook and not page
 
-.PHONY: setup front-end demo test check quick golden test-main test-oldest test-newest gpu bench \
-    docs mutants lab clean
+.PHONY: setup front-end demo test check check-python check-viewer quick golden test-main \
+    test-oldest test-newest gpu bench docs mutants lab clean
 
 setup: front-end
 
@@ -66,12 +68,17 @@ test: check test-main
 
 check: .venv/stamp
 	@echo "== Checks"
+	@$(MAKE) --no-print-directory -j 2 check-python check-viewer
+	@echo "== Checks: passed"
+
+check-python:
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(PY) -m pyright
 	@.venv/bin/lint-imports --no-cache
+	@$(PY) -m pyright
+
+check-viewer:
 	@$(PY) tools/front_end.py check
-	@echo "== Checks: passed"
 
 # No JAX backend has this name: a test that compiles says how to mark it.
 quick: .venv/stamp
@@ -85,20 +92,20 @@ golden: .venv/stamp
 
 test-main: front-end
 	@tools/chromium
-	@JAXSCOPE_HALF_OF_CELLS=0 tools/pair .venv $(PYTEST)
+	@JAXSCOPE_HALF_OF_CELLS=0 tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS)
 
 # The oldest declared pair.
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-oldest $(PYTEST) $(PAIR) $(PURE); \
+	    JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
 
 # The newest declared pair.
 test-newest: .venv-newest/stamp
-	@JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-newest $(PYTEST) $(PAIR)
+	@JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-newest $(PYTEST) -n $(WORKERS) $(PAIR)
 
 # JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
 gpu: .venv/stamp

@@ -335,7 +335,7 @@ def test_a_plain_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done.stderr
     first, summary = done.stdout.splitlines()[:2]

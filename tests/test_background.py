@@ -46,7 +46,7 @@ def run(program: str) -> Any:
         capture_output=True,
         text=True,
         env=environment,
-        timeout=300,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -37,6 +37,7 @@ def execute(path: Path, folder: Path = ROOT) -> nbformat.NotebookNode:
     client = NotebookClient(
         notebook,
         timeout=_TIMEOUT_S,
+        startup_timeout=_TIMEOUT_S,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,

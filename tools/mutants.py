@@ -172,6 +172,9 @@ def run_pytest(tree: Path, log: Path, *arguments: str, cpu_s: int = -1) -> int:
         os.chdir(tree)
         sys.path.insert(0, str(tree))
         os.environ |= {"PYTHONPATH": str(tree), "JAXSCOPE_MUTANTS": str(log)}
+        # A mutant and its original may have one size and one second.
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        sys.dont_write_bytecode = True
         unused = [f"-pno:{name}" for name in UNUSED]
         sys.argv = ["-q", "-pno:cacheprovider", *unused, "-ptools.mutant_probe", *arguments]
         status = int(pytest.main(sys.argv))

@@ -23,7 +23,12 @@ def run(path: Path, timeout: int = 600) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(ROOT)}}
     client = NotebookClient(
-        notebook, timeout=timeout, kernel_name="python3", resources=resources, record_timing=False
+        notebook,
+        timeout=timeout,
+        startup_timeout=timeout,
+        kernel_name="python3",
+        resources=resources,
+        record_timing=False,
     )
     return client.execute()
 

@@ -9,7 +9,7 @@ from jaxscope.bench.measure import compare
 from jaxscope.bench.rounds.machine import MachineCounters, Signals
 from jaxscope.model.comparison import Machine
 
-FEW = Limits(min_rounds=8, max_rounds=8, seconds=1000, call_s=5)
+FEW = Limits(min_rounds=8, max_rounds=8, seconds=1000, call_s=60)
 
 
 class FastSignals(Signals):

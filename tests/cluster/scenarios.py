@@ -43,7 +43,7 @@ WORDS = {
 
 BOTH = (0, 1)
 GUARD = "%jaxcluster guard on"
-BRIEF = "%jaxcluster guard on --wait 1"
+BRIEF = "%jaxcluster guard on --wait 3"
 """For a process that does not come at all."""
 
 
@@ -176,7 +176,7 @@ SCENARIOS = {
         last_line=False,
     ),
     "call on one process while the other works": Scenario(
-        "if p == 0:\n    float(jax.jit(lambda x: x.sum() + 12)(x))\nelse:\n    time.sleep(2)",
+        "if p == 0:\n    float(jax.jit(lambda x: x.sum() + 12)(x))\nelse:\n    time.sleep(5)",
         K.MISSING,
         (2, 4),
         words="running Python",

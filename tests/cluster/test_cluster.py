@@ -193,17 +193,17 @@ def test_programs_that_differ_are_shown_by_process(notebook: Notebook, ready: st
 
 
 def test_the_slowest_process_of_a_line_is_named(notebook: Notebook, ready: str) -> None:
-    code = "import time\nfor _ in range(5):\n    time.sleep(0.03 * p)\n    w = (x * 2).sum()"
+    code = "import time\nfor _ in range(5):\n    time.sleep(0.2 * p)\n    w = (x * 2).sum()"
     ran = notebook.must(f"%%jaxprof --engines all -o prof\n{code}")
     slept = notebook.names["prof"].lines[4]
     assert slept.highest == 1
-    assert slept.high >= 0.15
-    assert "process 1" in next(line for line in ran.text.splitlines() if "sleep(0.03" in line)
+    assert slept.high >= 1.0
+    assert "process 1" in next(line for line in ran.text.splitlines() if "sleep(0.2" in line)
 
 
 def test_a_straggler_is_blamed_with_its_line(notebook: Notebook, ready: str) -> None:
     px(notebook, "s = jax.jit(lambda x: (x * 2).sum())\nv = float(s(x))")
-    code = "import time\nfor _ in range(8):\n    time.sleep(0.03 * p)\n    v = float(s(x))"
+    code = "import time\nfor _ in range(4):\n    time.sleep(0.3 * p)\n    v = float(s(x))"
     ran = notebook.must(f"%%jaxcluster profile -o waits\n{code}")
     worst = notebook.names["waits"].waits.late[0]
     assert worst.process == 1
@@ -303,10 +303,10 @@ def test_an_interrupt_of_python_or_of_a_compilation_leaves_the_engines_usable(
     began = time.monotonic()
     interrupted(
         notebook,
-        "%%jaxcluster run\nimport time\nfor _ in range(3000): time.sleep(0.01)",
+        "%%jaxcluster run\nimport time\nfor _ in range(20_000): time.sleep(0.01)",
         lambda: time.monotonic() > began + 0.5,
     )
-    assert time.monotonic() < began + 25
+    assert time.monotonic() < began + 150
     long = "def f(x):\n    for i in range(400): x = jax.numpy.sin(x) @ x\n    return x"
     compiled = "jax.jit(f).lower(np.ones((8, 8), 'f')).compile()\nimport time; time.sleep(1)"
     began = time.monotonic()

@@ -16,14 +16,14 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.jax
 TRAIN = """
 import os, sys, threading
-watchdog = threading.Timer(60, os._exit, (1,))
+watchdog = threading.Timer(240, os._exit, (1,))
 watchdog.daemon = True
 watchdog.start()
 os.environ["JAX_PLATFORMS"] = "cpu"  # before jax is imported, so that it counts
 import jax, numpy as np
 jax.config.update("jax_num_cpu_devices", 2)
 rank = int(os.environ["RANK"])
-jax.distributed.initialize(sys.argv[1], 2, rank, heartbeat_timeout_seconds=10)
+jax.distributed.initialize(sys.argv[1], 2, rank, heartbeat_timeout_seconds=60)
 mesh = jax.make_mesh((4,), ("d",))
 sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
 x = jax.make_array_from_callback((8, 8), sharding, lambda i: np.ones((8, 8), "f")[i])
@@ -55,7 +55,7 @@ def test_the_files_of_two_processes_are_shown_as_one(tmp_path: Path) -> None:
         )
         for rank in (0, 1)
     ]
-    said = [process.communicate(timeout=90)[1] for process in started]
+    said = [process.communicate(timeout=800)[1] for process in started]
     assert [process.returncode for process in started] == [0, 3], said
     assert "with different constants" in "".join(said)
     with open_notebook() as notebook:

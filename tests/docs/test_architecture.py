@@ -114,7 +114,7 @@ def test_every_file_of_a_walk_takes_part(heading: str) -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
-        timeout=200,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     ran = set(json.loads(done.stdout.splitlines()[-1]))

@@ -32,7 +32,7 @@ def said():
     }
     script = Path(__file__).with_name("causes_page.py")
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=300
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=800
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)

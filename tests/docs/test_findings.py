@@ -31,7 +31,7 @@ def found() -> dict[str, list[list[str] | None]]:
     }
     script = Path(__file__).with_name("findings_page.py")
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=280
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, timeout=800
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -12,17 +12,15 @@ from typing import Any
 import pytest
 
 from tests.lab.servers import Server
-from tests.view.conftest import browser_type_launch_args
+from tests.view.conftest import PATIENCE, browser_type_launch_args
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, BrowserType, Page, expect
 
 from tests.paths import ROOT
 
 BUILT = ROOT / "labextension" / "dist"
-PATIENCE = 120_000
-"""Milliseconds: a server, a kernel and a browser share two cores with other tests."""
 NOT_OURS = ("reading 'schema'", "reading 'last_modified'")
 """Of Notebook 7 itself: the first on each of its pages, without any extension too, the second in
 some versions, from its line "Last Checkpoint". Nothing of ours reads either."""
@@ -54,12 +52,25 @@ def notebook7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from _server("notebook", tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def profile(
+    browser_type: BrowserType,
+    browser_type_launch_args: dict[str, Any],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[BrowserContext]:
+    """A browser that keeps its cache on disk: it compiles JupyterLab's scripts once."""
+    folder = tmp_path_factory.mktemp("profile")
+    context = browser_type.launch_persistent_context(folder, **browser_type_launch_args)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Open]:
+def visit(profile: BrowserContext) -> Iterator[Open]:
     """Opens an address of a server; fails the test on an error of the page. Ends the kernels."""
     expect.set_options(timeout=PATIENCE)
     complaints: list[str] = []
-    contexts: list[Any] = []
+    pages: list[Page] = []
     servers: list[Server] = []
 
     def complain(text: str) -> None:
@@ -67,18 +78,18 @@ def visit(browser: Browser) -> Iterator[Open]:
             complaints.append(text)
 
     def open_page(server: Server, address: str, *, width: int = 1500, height: int = 950) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
+        page = profile.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        pages.append(page)
         servers.append(server)
-        page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: complain(str(error)))
         page.goto(address)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     for server in servers:
         _end_sessions(server)
     expect.set_options(timeout=5000)

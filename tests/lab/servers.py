@@ -20,6 +20,13 @@ OVERRIDES: dict[str, dict[str, object]] = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
 
+BUSY = """
+from jaxscope.analysis.profile import warnings
+warnings.DISTORTED = float("inf")
+del warnings
+"""
+"""Runs in each kernel: a profile has its lines also where other tests keep the machine busy."""
+
 APPLICATIONS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 
 
@@ -46,6 +53,9 @@ class Server:
         extensions.mkdir(parents=True, exist_ok=True)
         (extensions / "lab").symlink_to(self.labextension, target_is_directory=True)
         self._write_kernel()
+        startup = self.home / "ipython" / "profile_default" / "startup"
+        startup.mkdir(parents=True, exist_ok=True)
+        (startup / "busy.py").write_text(BUSY, "utf-8")
         for plugin, values in OVERRIDES.items():
             self.configure(plugin, values)
         port = _free_port()

@@ -665,7 +665,7 @@ def test_a_python_without_jax() -> None:
         [sys.executable, "-c", textwrap.dedent(WITHOUT_JAX)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -360,7 +360,7 @@ def test_without_a_listener_of_jax_every_entry_still_runs_the_code(name: str) ->
         [sys.executable, "-c", f"{WITHOUT_LISTENERS}run({gone!r}, {SETUP!r}, {ENTRIES!r})"],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=800,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr[-2000:]

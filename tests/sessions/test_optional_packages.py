@@ -92,7 +92,7 @@ def session(packages: str) -> tuple[dict[str, Any], list[str]]:
         env={**environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr
     told, asked = json.loads(done.stdout.splitlines()[-1])

@@ -40,7 +40,7 @@ def pair(folder: Path, *tests: str) -> subprocess.CompletedProcess[str]:
         env=own,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
 

@@ -21,6 +21,8 @@ from jaxscope.view.report.document import document, static_html
 from jaxscope.view.report.summary import first_parts
 from tests.paths import TESTS
 
+PATIENCE = 120_000
+"""Milliseconds for a page: a server, a kernel and a browser share two cores with other tests."""
 GOLDEN = TESTS / "data" / "report" / "report.json"
 
 

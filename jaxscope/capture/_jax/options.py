@@ -68,7 +68,6 @@ def _inner(fun: Any) -> Any:
         return fun
 
 
-
 _OPTIONS = (
     ("static_argnums", "static_argnums"),
     ("static_argnames", "static_argnames"),

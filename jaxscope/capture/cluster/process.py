@@ -295,11 +295,13 @@ def _state(process: int) -> dict[str, Any]:
 
 
 def collective_groups() -> dict[tuple[str, str], tuple[tuple[int, ...], ...]]:
-    """Devices of each collective compiled so far. Raises ClusterError before `init`."""
+    """Devices of each collective compiled so far. Raises ClusterError before `init`.
+
+    None at all while the text of a program has not been read: an order with a gap is a wrong one.
+    """
     if not _watch:
         raise ClusterError("This process is not part of a cluster: run %jaxcluster init first.")
-    _watch[0].settle()
-    return dict(_watch[0].groups)
+    return dict(_watch[0].groups) if _watch[0].settle(GUARD_S) else {}
 
 
 def set_guard(mode: str, wait_s: float, epoch: str) -> None:

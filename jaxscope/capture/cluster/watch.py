@@ -120,9 +120,12 @@ class ClusterWatch:
         self.heartbeat.stop()
         self._background.stop()
 
-    def settle(self) -> None:
-        """Wait for the comparisons so far, so that their messages come before what follows."""
-        self._background.settle(SETTLE_S)
+    def settle(self, wait_s: float = SETTLE_S) -> bool:
+        """Wait for the comparisons so far, so that their messages come before what follows.
+
+        Whether all of them ended.
+        """
+        return self._background.settle(wait_s)
 
     def set_guard(self, mode: str, wait_s: float, epoch: str) -> None:
         """Set the guard; positions count again from 0, under keys of their own."""

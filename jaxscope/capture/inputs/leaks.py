@@ -11,6 +11,7 @@ import collections
 import functools
 import gc
 import sys
+import time
 import types
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ class TracerNet:
     def __init__(self) -> None:
         self._enabled = False
         self._collections = 0
-        self._explained: set[int] = set()
+        self._explained = set[int]()
 
     def __enter__(self) -> Self:
         gc.collect(1)  # what is there already becomes old
@@ -49,6 +50,16 @@ class TracerNet:
 
         Each item of `outcome` is an attribute of one object.
         """
+        found = self._kept_now(outcome)
+        for seconds in _WAITS_S:
+            if not _in_frames(found):
+                break
+            found = []
+            time.sleep(seconds)
+            found = self._kept_now(outcome)
+        return found
+
+    def _kept_now(self, outcome: Sequence[Any]) -> list[Tracer]:
         if _full_collections() != self._collections:
             return []  # the user's code collected: nothing is known of the age of objects
         gc.collect(0)
@@ -59,7 +70,7 @@ class TracerNet:
         tracers = [one for one in young.values() if type(one) in kinds]
         # A root is held by its attribute and by `outcome`.
         expected = collections.Counter({id(root): 2 for root in outcome})
-        seen = self._explained
+        seen = self._explained = set[int]()
         level = {id(root): root for root in outcome}
         while level:
             seen.update(level)
@@ -122,6 +133,17 @@ def weakly_kept(tracers: Iterable[Tracer]) -> bool:
                 finalizer.detach()
                 found = True
     return found
+
+
+_WAITS_S = (0.01, 0.05, 0.2)
+"""A thread that looks at the frames of all others, as profilers and the watch of a cluster do, may
+hold the trace's for a moment."""
+
+
+def _in_frames(tracers: Sequence[Tracer]) -> bool:
+    """Whether a frame that has ended refers to one of them."""
+    found = gc.get_referrers(*tracers) if tracers else ()
+    return any(isinstance(one, types.FrameType) for one in found)
 
 
 def _references_of_search() -> int:

@@ -87,7 +87,7 @@ def on_devices():
         capture_output=True,
         text=True,
         env=environment,
-        timeout=300,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)

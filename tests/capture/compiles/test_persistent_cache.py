@@ -185,7 +185,7 @@ def processes(tmp_path_factory):
             capture_output=True,
             text=True,
             env=environment,
-            timeout=120,
+            timeout=400,
         )
         assert done.returncode == 0, done.stderr[-2000:]
         found[how] = json.loads(done.stdout.splitlines()[-1])

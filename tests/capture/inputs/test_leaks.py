@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import queue
+import sys
+import threading
 from typing import Any
 
 import jax
+import pytest
 
+import jaxscope
+from jaxscope.capture.inputs import leaks
 from jaxscope.capture.inputs.leaks import TracerNet
+from jaxscope.capture.options.refusals import RefusedError
 
 
 def test_a_closure_gets_back_what_it_held() -> None:
@@ -23,3 +30,39 @@ def test_a_closure_gets_back_what_it_held() -> None:
         place = net.released(net.kept([]), {id(cell): 1})
     assert place == "the closure of a function"
     assert held == 1
+
+
+def test_a_thread_that_looks_at_the_frames_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, taken, waited = queue.SimpleQueue[Any](), threading.Event(), threading.Event()
+
+    def look() -> None:
+        frame = looked.get()
+        taken.set()
+        waited.wait(60)
+        del frame
+
+    def seen(x: Any) -> Any:
+        looked.put(sys._getframe())
+        taken.wait()
+        return x + 1
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    monkeypatch.setattr(leaks.time, "sleep", lambda _: (waited.set(), thread.join()))
+    with jaxscope.options(runs=0):
+        assert jaxscope.inspect(seen, jax.numpy.ones(3)).programs
+    assert waited.is_set(), "the frame was there"
+
+
+def test_a_frame_that_stays_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    frames = queue.SimpleQueue[Any]()
+    monkeypatch.setattr(leaks.time, "sleep", waits.append)
+
+    def seen(x: Any) -> Any:
+        frames.put(sys._getframe())
+        return x + 1
+
+    with jaxscope.options(runs=0), pytest.raises(RefusedError, match="keeps a traced value"):
+        jaxscope.inspect(seen, jax.numpy.ones(3))
+    assert tuple(waits) == leaks._WAITS_S

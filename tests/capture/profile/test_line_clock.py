@@ -24,6 +24,27 @@ c = a
 """
 
 
+class Ticks:
+    """A clock that moves by 1 ms with each look at it, and by as much as a line waits."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def perf_counter_ns(self) -> int:
+        self.now += 1_000_000
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += int(seconds * 1e9)
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    made = Ticks()
+    monkeypatch.setattr("jaxscope.capture.profile.line_clock.time", made)
+    return made
+
+
 def run(text: str, **names: Any) -> tuple[LineClock, dict[str, Any]]:
     code = compile(text, "<cell>", "exec")
     clock = LineClock(code)
@@ -33,19 +54,21 @@ def run(text: str, **names: Any) -> tuple[LineClock, dict[str, Any]]:
     return clock, namespace
 
 
-def test_the_longest_line_is_found() -> None:
-    clock, names = run(TEXT, wait=time.sleep)
-    seconds = clock.seconds(time.perf_counter_ns())
+def test_the_longest_line_is_found(ticks: Ticks) -> None:
+    clock, names = run(TEXT, wait=ticks.wait)
+    seconds = clock.seconds(ticks.now)
     assert names["c"] == 3
     assert max(seconds, key=seconds.__getitem__) == 9
-    assert {1, 2, 3, 4, 5, 7, 8, 9, 10} <= seconds.keys()
+    assert seconds.keys() == {1, 2, 3, 4, 5, 7, 8, 9, 10}
+    assert seconds[9] == pytest.approx(0.021)
 
 
-def test_after_a_call_time_is_the_callers_again() -> None:
+def test_after_a_call_time_is_the_callers_again(ticks: Ticks) -> None:
     text = "def f():\n    return 1\n\nx = [f(), wait(0.05)]\n"
-    clock, _ = run(text, wait=time.sleep)
-    seconds = clock.seconds(time.perf_counter_ns())
-    assert seconds[4] > seconds[2]
+    clock, _ = run(text, wait=ticks.wait)
+    seconds = clock.seconds(ticks.now)
+    assert seconds[2] == pytest.approx(0.001)
+    assert seconds[4] >= 0.05
 
 
 def test_a_time_leads_to_its_line() -> None:
@@ -64,12 +87,12 @@ def test_an_exception_is_the_users_and_leaves_nothing_behind() -> None:
         assert all(sys.monitoring.get_tool(tool) != "jaxscope" for tool in range(6))
 
 
-def test_lines_after_a_caught_exception_are_right() -> None:
+def test_lines_after_a_caught_exception_are_right(ticks: Ticks) -> None:
     text = (
         "def f():\n    return 1 / 0\n\ntry:\n    f()\nexcept ZeroDivisionError:\n    wait(0.02)\n"
     )
-    clock, _ = run(text, wait=time.sleep)
-    seconds = clock.seconds(time.perf_counter_ns())
+    clock, _ = run(text, wait=ticks.wait)
+    seconds = clock.seconds(ticks.now)
     assert max(seconds, key=seconds.__getitem__) == 7
 
 

@@ -41,7 +41,7 @@ def in_subprocess(code, *arguments, **environment):
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=800,
     )
     assert run.returncode == 0, run.stderr[-3000:]
     return run.stdout.strip().splitlines()[-1]

@@ -596,7 +596,8 @@ def test_gradients_of_one_function_with_other_options_are_other_programs(
 def test_derivatives_of_higher_order_are_other_programs(notebook: Notebook) -> None:
     notebook.must(
         "%%jaxjit -n 1\ndef loss(v):\n    return jnp.sin(v)\n"
-        "slope = jax.grad(loss)(0.5)\nthird = jax.grad(jax.jit(jax.grad(jax.jit(jax.grad(loss)))))(0.5)"
+        "slope = jax.grad(loss)(0.5)\n"
+        "third = jax.grad(jax.jit(jax.grad(jax.jit(jax.grad(loss)))))(0.5)"
     )
     report = jaxscope.last()
     titles = {program.title for program in report.programs}

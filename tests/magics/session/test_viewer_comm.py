@@ -38,7 +38,7 @@ def heard(kernel: Kernel, comm: str, enough: Callable[[list[dict[str, Any]]], bo
     """What the comm was sent, up to and with the message that is enough."""
     found: list[dict[str, Any]] = []
     while not enough(found):
-        message = kernel.client.get_iopub_msg(timeout=90)
+        message = kernel.client.get_iopub_msg(timeout=400)
         if message["content"].get("comm_id") == comm:
             found.append(message)
     return found
@@ -114,13 +114,13 @@ def test_what_cannot_be_answered_is_said(
 
 
 def test_a_text_arrives_while_a_cell_runs(kernel: Kernel, tmp_path: Path) -> None:
-    info = kernel.client.kernel_info(reply=True, timeout=90)["content"]
+    info = kernel.client.kernel_info(reply=True, timeout=400)["content"]
     if "kernel subshells" not in info.get("supported_features", ()):
         pytest.skip("This ipykernel has no subshells.")
     name = shown(kernel)[MIME]["id"]
     request = kernel.client.session.msg("create_subshell_request", {})
     kernel.client.control_channel.send(request)
-    subshell = kernel.client.get_control_msg(timeout=90)["content"]["subshell_id"]
+    subshell = kernel.client.get_control_msg(timeout=400)["content"]["subshell_id"]
     flag = tmp_path / "answered"
     # The cell ends only after the answer is here, or fails.
     wait = (
@@ -134,13 +134,13 @@ def test_a_text_arrives_while_a_cell_runs(kernel: Kernel, tmp_path: Path) -> Non
     assert words == {"ok": True}
     assert found["stage"]["text"]
     while True:
-        reply = kernel.client.get_shell_msg(timeout=90)
+        reply = kernel.client.get_shell_msg(timeout=400)
         if reply["parent_header"]["msg_id"] == before:
             break
     assert reply["content"]["status"] == "ok"
     request = kernel.client.session.msg("delete_subshell_request", {"subshell_id": subshell})
     kernel.client.control_channel.send(request)
-    kernel.client.get_control_msg(timeout=90)
+    kernel.client.get_control_msg(timeout=400)
 
 
 def events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

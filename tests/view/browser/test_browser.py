@@ -10,7 +10,7 @@ from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.view.report.document import static_html
 from jaxscope.view.report.matches import matches
-from tests.view.conftest import load
+from tests.view.conftest import PATIENCE, load
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
@@ -36,7 +36,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: complaints.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on(

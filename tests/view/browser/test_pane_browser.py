@@ -43,7 +43,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         f" bundle: true, format: 'iife', outdir: {json.dumps(str(out))}, logLevel: 'warning' }})"
     )
     command = ["node", "--input-type=module", "-e", build]
-    subprocess.run(command, cwd=VIEWER, check=True, timeout=120)
+    subprocess.run(command, cwd=VIEWER, check=True, timeout=400)
     return (out / "pane.js").read_text("utf-8"), (out / "pane.css").read_text("utf-8")
 
 
@@ -244,8 +244,7 @@ def test_a_line_of_a_million_characters_is_cut_in_sight_only(show: Show) -> None
     expect(line(page, 2)).to_be_attached()
     page.wait_for_function(
         "() => { const node = document.querySelector('.cm-scroller');"
-        " return node.scrollWidth <= node.clientWidth; }",
-        timeout=8000,
+        " return node.scrollWidth <= node.clientWidth; }"
     )
 
 

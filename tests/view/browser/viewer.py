@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page
 from jaxscope import model as m
 from jaxscope.view.bundle.page import built, inline_json, inline_script
 from jaxscope.view.bundle.payload import payload
-from tests.view.conftest import page
+from tests.view.conftest import PATIENCE, page
 
 Kernel = Literal["answers", "silent", "refuses", "restarts"]
 
@@ -73,7 +73,7 @@ class Viewer:
         )
         self._contexts.append(context)
         opened = context.new_page()
-        opened.set_default_timeout(20_000)
+        opened.set_default_timeout(PATIENCE)
         opened.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
         opened.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         opened.on("request", lambda request: self._requested(request.url, path.as_uri()))
