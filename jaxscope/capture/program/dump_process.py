@@ -78,6 +78,13 @@ def write_dump(
         raise DumpError(*error)
 
 
+def compiling_since(folder: Path) -> float | None:
+    """The time since which the process compiles; None before."""
+    with suppress(OSError):
+        return (folder / "began").stat().st_mtime
+    return None
+
+
 def _has_hlo(folder: Path) -> bool:
     """Whether XLA's last program is whole: its buffers are written after it."""
     return any(folder.glob(f"*{_AFTER_HLO}"))

@@ -23,7 +23,12 @@ from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.compiled_again import RELEASED, UNSEEN, CompiledAgain
 from jaxscope.capture.program.fusions import FusionRemarks
-from jaxscope.capture.program.machine_code import BelowHlo, below_hlo, below_hlo_stage
+from jaxscope.capture.program.machine_code import (
+    BelowHlo,
+    below_hlo,
+    below_hlo_stage,
+    has_kernels,
+)
 from jaxscope.capture.program.target_code import below_target, target_stage
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import TargetProgram
@@ -34,6 +39,7 @@ _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
+_LLVM = (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
 
 
 class Handles:
@@ -146,7 +152,9 @@ class Handles:
     def compiles(self, kind: StageKind) -> bool:
         """Whether a request for the stage compiles the program once more."""
         with self._lock:
-            return kind not in self._stages and self._again.compiles(kind)
+            if kind in self._stages or not self._again.compiles(kind):
+                return False
+            return kind not in _LLVM or has_kernels(self.below())
 
     def below(self) -> BelowHlo | Unavailable:
         """The executable that runs, below its HLO; compiles nothing."""

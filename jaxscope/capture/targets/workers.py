@@ -81,7 +81,9 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, folder: Path, limit_s: float, enough: Callable[[], bool] = lambda: False) -> bytes:
+    def ask(
+        self, folder: Path, limit_s: float, enough: Callable[[], bool] = lambda: False
+    ) -> bytes:
         """Wait until the folder has an answer; raises WorkerLost, and ends the process, if not.
 
         The process is ended also once the folder has `enough`: no answer will come then. Returns

@@ -169,6 +169,18 @@ def test_the_question_for_the_price_starts_the_process() -> None:
     assert len(running()) == 1
 
 
+def test_the_start_of_the_process_is_no_part_of_the_compilation(
+    planted: Callable[[str], None],
+) -> None:
+    report = inspected()
+    planted("compile_portable(*given)")  # by a new process
+    began = time.monotonic()
+    passes = report.passes()
+    taken = time.monotonic() - began
+    assert not isinstance(passes, Unavailable)
+    assert 0 < passes.seconds < taken - 0.2  # it imports JAX before
+
+
 def test_an_interrupt_ends_the_process_and_keeps_the_report(
     planted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -316,6 +316,16 @@ def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
         report.price("spirv")
 
 
+def test_llvm_ir_of_a_program_without_kernels_costs_nothing() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x: x @ x, jnp.ones((64, 64)))
+    assert report.price("llvm") == report.price("llvm_optimized") == 0
+    missing = report.stage("llvm").unavailable
+    assert missing is not None
+    assert "no kernel" in missing.reason
+    assert report.price("passes")
+
+
 def test_a_dump_is_read_while_xla_writes_it_or_after(
     called: tuple[Any, Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
