@@ -24,7 +24,8 @@ _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "XLA_FLAGS", "LIBTPU_INIT_ARGS", "PYT
 _LOOK_S = 0.05
 """Between two looks at a process that is silent; an interrupt of Windows waits for one."""
 _GRACE_S = 0.2
-"""For the answer of a process that has written enough: a new one takes longer to start."""
+"""For the answer of a process that has written enough within a second, less after longer: a new
+process takes longer to start."""
 _FATAL = re.compile(r"^F\d{4,}.*?\] (.+)|^(pure virtual method called|terminate called.*)", re.M)
 _OF_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
 
@@ -90,7 +91,7 @@ class Worker:
         what the process wrote to stderr.
         """
         assert self._process.stdin is not None
-        end = time.monotonic() + limit_s
+        asked = time.monotonic()
         self._errors.seek(0, os.SEEK_END)
         begin = self._errors.tell()
         try:
@@ -99,13 +100,14 @@ class Worker:
             while not self._has_answered(folder):
                 if not self.alive and not self._has_answered(folder):
                     raise self._lost(begin)
+                spent = time.monotonic() - asked
+                if spent > limit_s:
+                    raise WorkerLost(None)
                 if enough():
                     written = self._written(begin)
-                    if not self._has_answered(folder, _GRACE_S):
+                    if not self._has_answered(folder, _GRACE_S / max(1.0, spent)):
                         self.end()
                     return written
-                if time.monotonic() > end:
-                    raise WorkerLost(None)
             return self._written(begin)
         except OSError:  # its pipe is closed
             raise self._lost(begin) from None
