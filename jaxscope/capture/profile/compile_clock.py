@@ -25,6 +25,7 @@ from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.open_compile import CompileStage
 from jaxscope.capture.compiles.raw_compile import RawCompile
+from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.source.frames import is_user_file
 from jaxscope.model.compiler.compile_time import CompileTime
@@ -164,10 +165,18 @@ class CompileClock:
     def _found(
         self, place: Callable[[str, int], str], texts: Mapping[str, Sequence[str]]
     ) -> CompileTime | Unavailable:
-        raws = [raw for raw in (self._block.raw if self._block else ()) if raw.happened]
+        heard = self._block.raw if self._block else ()
+        # A second trace of a reused program is jaxscope's own: it is refused before it begins.
+        own = RetracedError.__name__
+        raws = [raw for raw in heard if raw.happened and raw.error != own]
         if not raws:
             return _NOTHING
+        lowered = [raw for raw in raws if raw.lower_s and raw.number not in self._programs]
+        if self._jaxpr is not None and len(lowered) == 1:  # a reused program
+            self._programs[lowered[0].number] = _Program(equation_groups(self._jaxpr))
         notes = list(self._notes)
+        if lowered == raws and not any(raw.error for raw in raws):
+            notes.append("XLA compiled nothing.")
         cached = [raw for raw in raws if raw.persistent is Persistent.HIT]
         if cached:
             names = ", ".join(dict.fromkeys(f"`{raw.fun_name}`" for raw in cached))

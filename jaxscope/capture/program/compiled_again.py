@@ -24,23 +24,29 @@ RELEASED = "the compiled program was released; re-run the cell"
 
 _PRICES = {
     StageKind.PASSES: (0.012, 0.60, 4.7e-5),
-    StageKind.REMARKS: (0.039, 0.34, 1.7e-4),
+    StageKind.REMARKS: (0.036, 0.30, 1.8e-4),
     StageKind.LLVM: (0.0, 1.24, 0.0),
     StageKind.LLVM_OPTIMIZED: (0.0, 1.24, 0.0),
 }
 """Seconds: fixed, of each second of the first compilation, of each instruction. HLO alone saves the
-optimizations of LLVM; a text is written and read for each pass. Fitted to 14 programs of 10 to
-7 000 instructions on two cores: `python -m measurements dump_price` measures five of them."""
+code that LLVM makes; a text is written and read for each pass. Fitted to 11 programs of 10 to
+36 000 instructions on two cores: `python -m measurements dump_price` measures five of them."""
+_PASSES_ALONE = (0.25, 2.5e-4)
+"""Seconds: fixed, of each instruction that XLA receives. The most that passes take: code is not
+waited for."""
 
 
-def dump_price(kind: StageKind, first_s: float, instructions: int) -> float:
+def dump_price(kind: StageKind, first_s: float, instructions: int, received: int) -> float:
     """Estimated seconds of a compilation that dumps this stage.
 
     `first_s` are those of XLA when it compiled the program first, `instructions` those of the
-    optimized HLO.
+    optimized HLO, and `received` those of the StableHLO.
     """
     fixed, share, each = _PRICES.get(kind, (0.0, 1.0, 0.0))
-    return fixed + share * first_s + each * instructions
+    price = fixed + share * first_s + each * instructions
+    if kind is StageKind.PASSES:
+        price = min(price, _PASSES_ALONE[0] + _PASSES_ALONE[1] * received)
+    return price
 
 
 class CompiledAgain:

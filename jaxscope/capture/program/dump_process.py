@@ -7,6 +7,7 @@ and the measurements by which XLA chose its kernels.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from jaxscope.capture.targets.workers import WorkerLost
 LOG = "log"
 LIMIT_S = 1800.0
 """Seconds for one dump; an interrupt ends it earlier."""
+_AFTER_HLO = "after_optimizations-buffer-assignment.txt"
 _DEVICES = re.compile(r"--xla_force_host_platform_device_count=\S+")
 
 
@@ -48,10 +50,13 @@ def write_dump(
     options: Mapping[str, Any],
     newer: Mapping[str, Any],
     log: Sequence[str] = (),
+    *,
+    hlo_only: bool = False,
 ) -> None:
     """Compile with these options; `newer` are left out where XLA does not know one of them.
 
-    `log` are files of XLA, by name, whose log is written to the file `LOG`.
+    `log` are files of XLA, by name, whose log is written to the file `LOG`. With `hlo_only` the
+    process is ended where XLA still generates code once its HLO is written, and a new one starts.
 
     Raises DumpError for an error of XLA, and WorkerLost where the process ended or took too long.
     """
@@ -59,13 +64,30 @@ def write_dump(
     (folder / "options").write_bytes(asked.options)
     request = {"dump": dict(options), "newer": dict(newer), "log": list(log)}
     (folder / "request.json").write_text(json.dumps(request))
-    with workers.worker(*_command(asked.devices)) as running:
-        written = running.ask(folder, LIMIT_S)
+    command = _command(asked.devices)
+    enough = functools.partial(_has_hlo, folder) if hlo_only else lambda: False
+    with workers.worker(*command) as running:
+        written = running.ask(folder, LIMIT_S, enough)
     if log:
         (folder / LOG).write_bytes(written)
+    if not running.alive:
+        workers.started(*command)
+        return
     error = json.loads((folder / "answer.json").read_text()).get("error")
     if error is not None:
         raise DumpError(*error)
+
+
+def compiling_since(folder: Path) -> float | None:
+    """The time since which the process compiles; None before."""
+    with suppress(OSError):
+        return (folder / "began").stat().st_mtime
+    return None
+
+
+def _has_hlo(folder: Path) -> bool:
+    """Whether XLA's last program is whole: its buffers are written after it."""
+    return any(folder.glob(f"*{_AFTER_HLO}"))
 
 
 def sentence(lost: WorkerLost) -> str:

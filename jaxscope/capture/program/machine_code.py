@@ -122,6 +122,11 @@ def linked_below(executable: Executable, module: HloModule, stage: Stage) -> Bel
     return BelowHlo(executable, instructions, kernel_anchors(executable.thunks, instructions))
 
 
+def has_kernels(below: BelowHlo | Unavailable) -> bool:
+    """Whether LLVM compiled a part of the program."""
+    return isinstance(below, BelowHlo) and bool(below.executable.objects)
+
+
 def below_hlo_stage(
     kind: StageKind,
     below: BelowHlo | Unavailable,

@@ -22,7 +22,7 @@ from jaxscope.analysis.passes.snapshots import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import own_work
-from jaxscope.capture.program.dump_process import LOG, DumpError, write_dump
+from jaxscope.capture.program.dump_process import LOG, DumpError, compiling_since, write_dump
 from jaxscope.capture.targets.workers import WorkerLost
 from jaxscope.model import Unavailable
 
@@ -152,23 +152,24 @@ def _dumped(
 
     Raises WorkerLost where the process that compiles ended or was too slow.
 
-    `hlo_only`: `read` needs nothing that XLA writes after its HLO, so that a dump is read all the
-    same where XLA failed later. A dump that is not whole is none of the program that runs.
+    `hlo_only`: `read` needs nothing that XLA writes after its HLO, so XLA is not waited for then,
+    and a dump is read all the same where XLA failed later. A dump that is not whole is none of the
+    program that runs.
     """
     spent = 0.0
     reason = ""
     for options in tries:
         try:
             with tempfile.TemporaryDirectory(prefix="jaxscope_") as folder, own_work():
-                began = time.perf_counter()
+                began = time.time()
                 failed: Exception | None = None
                 # Without `xla_dump_to`, all of it would be printed.
                 with meanwhile(Path(folder)):
                     try:
-                        _compile(lowered, Path(folder), options, newer, log)
+                        _compile(lowered, Path(folder), options, newer, log, hlo_only=hlo_only)
                     except (DumpError, WorkerLost) as error:
                         failed = error
-                spent += time.perf_counter() - began
+                spent += time.time() - (compiling_since(Path(folder)) or began)
                 if failed is None:
                     return read(Path(folder), spent)
                 if hlo_only:
@@ -199,12 +200,18 @@ def _read(here: Path, name: str) -> str:
 
 
 def _compile(
-    lowered: Any, here: Path, options: Options, newer: Options, log: Sequence[str]
+    lowered: Any,
+    here: Path,
+    options: Options,
+    newer: Options,
+    log: Sequence[str],
+    *,
+    hlo_only: bool,
 ) -> None:
     options = {"xla_dump_to": str(here), **options}
     asked = _jax.portable_compile(lowered)
     if asked is not None:
-        write_dump(asked, here, options, newer, log)
+        write_dump(asked, here, options, newer, log, hlo_only=hlo_only)
         return
     try:
         _jax.compile_apart(lowered, {**options, **newer})

@@ -26,7 +26,12 @@ from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.compiled_again import RELEASED, UNSEEN, CompiledAgain
 from jaxscope.capture.program.fusions import FusionRemarks
-from jaxscope.capture.program.machine_code import BelowHlo, below_hlo, below_hlo_stage
+from jaxscope.capture.program.machine_code import (
+    BelowHlo,
+    below_hlo,
+    below_hlo_stage,
+    has_kernels,
+)
 from jaxscope.capture.program.target_code import below_target, target_stage
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import TargetProgram
@@ -39,6 +44,7 @@ _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
 _MOST = 60_000
 """Equations up to which the dataflow is read: some tenths of a second."""
+_LLVM = (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
 
 
 class Handles:
@@ -161,7 +167,9 @@ class Handles:
     def compiles(self, kind: StageKind) -> bool:
         """Whether a request for the stage compiles the program once more."""
         with self._lock:
-            return kind not in self._stages and self._again.compiles(kind)
+            if kind in self._stages or not self._again.compiles(kind):
+                return False
+            return kind not in _LLVM or has_kernels(self.below())
 
     def below(self) -> BelowHlo | Unavailable:
         """The executable that runs, below its HLO; compiles nothing."""

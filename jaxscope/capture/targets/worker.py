@@ -59,6 +59,7 @@ def _next_line() -> str:
 def _dump(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from jaxscope.capture._jax import dumps
 
+    (folder / "began").touch()  # the process may just have started
     program, options = ((folder / name).read_bytes() for name in ("program.mlir", "options"))
     with dumps.logged(request["log"]):
         dumps.compile_portable(program, options, request["dump"], request["newer"])

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 from jaxscope import words
@@ -21,8 +21,11 @@ from jaxscope.capture.targets import worker as script
 from jaxscope.version import HOME
 
 _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "XLA_FLAGS", "LIBTPU_INIT_ARGS", "PYTHONSTARTUP")
-_LOOK_S = 0.2
+_LOOK_S = 0.05
 """Between two looks at a process that is silent; an interrupt of Windows waits for one."""
+_GRACE_S = 0.2
+"""For the answer of a process that has written enough within a second, less after longer: a new
+process takes longer to start."""
 _FATAL = re.compile(r"^F\d{4,}.*?\] (.+)|^(pure virtual method called|terminate called.*)", re.M)
 _OF_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
 
@@ -79,13 +82,16 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, folder: Path, limit_s: float) -> bytes:
+    def ask(
+        self, folder: Path, limit_s: float, enough: Callable[[], bool] = lambda: False
+    ) -> bytes:
         """Wait until the folder has an answer; raises WorkerLost, and ends the process, if not.
 
-        Returns what the process wrote to stderr.
+        The process is ended also once the folder has `enough`: no answer will come then. Returns
+        what the process wrote to stderr.
         """
         assert self._process.stdin is not None
-        end = time.monotonic() + limit_s
+        asked = time.monotonic()
         self._errors.seek(0, os.SEEK_END)
         begin = self._errors.tell()
         try:
@@ -94,8 +100,14 @@ class Worker:
             while not self._has_answered(folder):
                 if not self.alive and not self._has_answered(folder):
                     raise self._lost(begin)
-                if time.monotonic() > end:
+                spent = time.monotonic() - asked
+                if spent > limit_s:
                     raise WorkerLost(None)
+                if enough():
+                    written = self._written(begin)
+                    if not self._has_answered(folder, _GRACE_S / max(1.0, spent)):
+                        self.end()
+                    return written
             return self._written(begin)
         except OSError:  # its pipe is closed
             raise self._lost(begin) from None
@@ -116,9 +128,9 @@ class Worker:
             with contextlib.suppress(Exception):  # what was written to a dead process
                 file.close()  # pyright: ignore[reportOptionalMemberAccess]
 
-    def _has_answered(self, folder: Path) -> bool:
+    def _has_answered(self, folder: Path, within_s: float = _LOOK_S) -> bool:
         with contextlib.suppress(queue.Empty):
-            return self._answered.get(timeout=_LOOK_S) == str(folder)
+            return self._answered.get(timeout=within_s) == str(folder)
         return False
 
     def _read(self) -> None:

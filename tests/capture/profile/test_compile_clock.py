@@ -15,6 +15,7 @@ import jaxscope
 from jaxscope.model import Unavailable
 from jaxscope.model.compiler.compile_time import CompilationPhase
 from jaxscope.results.compile_time import CompileTimes
+from tests.magics.notebook import open_notebook
 
 pytestmark = pytest.mark.jax
 X = jnp.ones((8, 8))
@@ -167,3 +168,25 @@ def test_an_interrupt_while_xla_compiles_keeps_the_seconds_so_far(
     assert "KeyboardInterrupt ended a compilation" in found.data.notes[0]
     assert sum(part.seconds for part in found.parts) == pytest.approx(found.total_s)
     assert found.lines
+
+
+@pytest.mark.parametrize("cleared", [False, True])
+def test_a_reused_program_has_the_lines_of_its_trace(cleared: bool) -> None:
+    with open_notebook() as notebook:
+        notebook.must("import jax, jax.numpy as jnp\nx = jnp.ones((8, 8))")
+        cell = "%%jaxjit --compile-time -n 1 -o r\ny = jnp.sin(x @ x)\ny.sum()"
+        notebook.must(cell)
+        if cleared:
+            notebook.must("jax.clear_caches()")
+        notebook.must(cell)
+        report = notebook.names["r"]
+    assert not report.compiles
+    times = report.compile_time()
+    assert isinstance(times, CompileTimes)
+    assert next(line.line for line in times.data.lines) == 2
+    assert {part.phase for part in times.parts} == {
+        CompilationPhase.TRACING,
+        CompilationPhase.LOWERING,
+    }
+    assert "XLA compiled nothing." in times.to_text()
+    assert "Error" not in times.to_text()

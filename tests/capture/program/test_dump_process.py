@@ -134,7 +134,33 @@ def test_a_process_killed_between_two_dumps_is_replaced() -> None:
     assert first not in running()
 
 
-def test_a_process_is_used_again() -> None:
+def test_xla_is_not_waited_for_once_its_hlo_is_whole(planted: Callable[[str], None]) -> None:
+    planted("compile_portable(*given); time.sleep(300)")
+    report = inspected()
+    began = time.monotonic()
+    passes, remarks = report.passes(), report.remarks()
+    assert time.monotonic() - began < 120
+    assert not isinstance(passes, Unavailable)
+    assert passes.after(len(passes)).count("\n") > 3
+    assert [p for p in passes if p.name == "algsimp"]
+    assert not isinstance(remarks, Unavailable)
+    assert len(running()) == 1  # for the next dump
+
+
+def test_a_dump_that_needs_more_than_hlo_waits_for_the_answer(
+    planted: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted("compile_portable(*given); time.sleep(300)")
+    monkeypatch.setattr(dump_process, "LIMIT_S", 5.0)
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x: jnp.sin(x) * jnp.exp(x), jnp.ones(64))
+    missing = report.stage("llvm").unavailable
+    assert missing is not None
+    assert missing.reason == "XLA had not written the dump after 5 s and was ended"
+
+
+def test_a_process_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_GRACE_S", 60.0)
     inspected().passes()
     [first] = running()
     report = inspected()
@@ -149,6 +175,18 @@ def test_the_question_for_the_price_starts_the_process() -> None:
     assert running() == []
     report.price("passes")
     assert len(running()) == 1
+
+
+def test_the_start_of_the_process_is_no_part_of_the_compilation(
+    planted: Callable[[str], None],
+) -> None:
+    report = inspected()
+    planted("compile_portable(*given)")  # by a new process
+    began = time.monotonic()
+    passes = report.passes()
+    taken = time.monotonic() - began
+    assert not isinstance(passes, Unavailable)
+    assert 0 < passes.seconds < taken - 0.2  # it imports JAX before
 
 
 def test_an_interrupt_ends_the_process_and_keeps_the_report(

@@ -156,10 +156,10 @@ def test_an_error_of_xla_in_a_dump_is_one_line(
 
     text = "INTERNAL: no such thing\nand a long explanation"
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise jax.errors.JaxRuntimeError(text)
 
-    def refuse_there(*_: Any) -> Any:
+    def refuse_there(*_: Any, **__: Any) -> Any:
         raise DumpError("JaxRuntimeError", text)
 
     one_line = Unavailable("this JAX gave none (JaxRuntimeError: INTERNAL: no such thing)")
@@ -197,9 +197,9 @@ def test_a_quick_dump_of_a_different_program_is_made_again(
     asked: list[bool] = []
     write_dump = module.write_dump
 
-    def note(request: Any, folder: Path, options: Any, *others: Any) -> None:
+    def note(request: Any, folder: Path, options: Any, *others: Any, **named: Any) -> None:
         asked.append("xla_backend_optimization_level" in options)
-        write_dump(request, folder, options, *others)
+        write_dump(request, folder, options, *others, **named)
 
     monkeypatch.setattr(module, "write_dump", note)
     quick = {**QUICK, "xla_disable_hlo_passes": "fusion,gemv-rewriter,dot-library-rewriter,algsimp"}
@@ -275,7 +275,7 @@ def test_an_interrupt_leaves_no_dump_and_the_next_request_compiles(
     with jaxscope.options(runs=0):
         report = jaxscope.inspect(step, jnp.ones((8, 8)), jnp.ones((8, 8)))
 
-    def interrupt(*_: Any) -> Any:
+    def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     for request in (report.passes, report.remarks, lambda: report.stage("llvm")):
@@ -316,6 +316,16 @@ def test_the_price_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
     assert report.price("passes") == 0
     with pytest.raises(ValueError, match="spirv"):
         report.price("spirv")
+
+
+def test_llvm_ir_of_a_program_without_kernels_costs_nothing() -> None:
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(lambda x: x @ x, jnp.ones((64, 64)))
+    assert report.price("llvm") == report.price("llvm_optimized") == 0
+    missing = report.stage("llvm").unavailable
+    assert missing is not None
+    assert "no kernel" in missing.reason
+    assert report.price("passes")
 
 
 def test_a_dump_is_read_while_xla_writes_it_or_after(
