@@ -159,7 +159,7 @@ def predict(x):
     assert before
     bench(notebook, f"%%jaxbench {QUICK}\n{timed}")
     assert all(np.array_equal(a, b) for a, b in zip(before, state(), strict=True))
-    assert any(r.agrees for r in notebook.names["c"].rows), notebook.names["c"].rows
+    assert any(not r.failure for r in notebook.names["c"].rows)
 
 
 def test_a_list_that_timed_code_appends_to_is_as_before(notebook: Notebook) -> None:
