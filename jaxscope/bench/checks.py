@@ -76,8 +76,11 @@ def _expected(
 
     def computed(host: Host) -> Reference | None:
         limit_s = setting.at_most(setting.plan.limits.call_s)
-        with setting.alarm.within(limit_s, "the float64 reference"):
-            return reference(plan, setting.inputs, host, find)
+        try:
+            with setting.alarm.within(limit_s, "the float64 reference"):
+                return reference(plan, setting.inputs, host, find)
+        finally:
+            plan.restore()
 
     def again(host: Host) -> Arrays | None:
         try:

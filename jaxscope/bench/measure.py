@@ -103,7 +103,10 @@ class _Measurement:
                     rows[index] = [one.finished(self.stopped) for one in left]
                     continue
                 self.sizes_done = done
-                rows[index] = self._size(sizes[index], done / len(order), listener, alarm)
+                try:
+                    rows[index] = self._size(sizes[index], done / len(order), listener, alarm)
+                finally:
+                    plan.restore()
         uses_gpu = any(row.device.startswith("gpu") for found in rows.values() for row in found)
         machine = self.signals.machine(self.began, self.signals.read(), uses_gpu)
         return ComparisonRecord(
@@ -187,6 +190,7 @@ class _Measurement:
                 setting.counted_plan(), setting.inputs, setting.host, self._implementation
             )
         for one in planned:
+            self.plan.restore()
             if one.row.failure:
                 continue
             if too_much:
@@ -196,6 +200,7 @@ class _Measurement:
                 one.ready = get_ready(one.entry, one.implementation, one.row, setting)
             except Failed as failed:
                 one.row = failed.row
+        self.plan.restore()
 
     def _measure(
         self, readies: Sequence[Ready], setting: Setting, notify: Callable[..., None]

@@ -73,6 +73,10 @@ def no_notes() -> tuple[str, ...]:
     return ()
 
 
+def nothing_to_restore() -> None:
+    """The code changes no object that it is not given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One comparison. The first entry is the baseline unless `baseline` names another."""
@@ -107,6 +111,9 @@ class Plan:
     seed: int = 0
     title: str = ""
     progress: Callable[[Progress], None] | None = None
+    restore: Callable[[], None] = nothing_to_restore
+    """Gives objects that the code reads, such as Flax NNX models, the state that they had before
+    it ran. Called between the rows and at the end."""
     notes: Callable[[], tuple[str, ...]] = no_notes
     """Sentences about the code and its inputs, read when all was measured."""
 

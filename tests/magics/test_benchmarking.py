@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -116,6 +117,55 @@ def test_sections_run_what_they_say_and_arrays_of_the_namespace_are_inputs(
     assert ran.error is None
     assert notebook.names["c"].labels == ("numpy", "jax", "jax: by hand", "jax-eager")
     assert all(r.agrees for r in notebook.names["c"].rows)
+
+
+@pytest.mark.parametrize(
+    "timed",
+    [
+        "step(net, tx, x2)",
+        "loss(net, x2)",
+        "predict(x2)",
+        "# jax\npredict(x2)\n# jax-eager\npredict(x2)",
+    ],
+)
+def test_a_flax_model_keeps_its_state_and_every_run_begins_with_it(
+    notebook: Notebook, timed: str
+) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    pytest.importorskip("optax")
+    notebook.must("""
+from flax import nnx
+import optax
+x2 = jnp.ones((2, 3))
+net = nnx.Sequential(nnx.Linear(3, 3, rngs=nnx.Rngs(0)), nnx.BatchNorm(3, rngs=nnx.Rngs(0)))
+tx = nnx.Optimizer(net, optax.adam(0.1), wrt=nnx.Param)
+def loss(net, x):
+    return net(x).var() + net.layers[0].kernel.sum()
+@nnx.jit
+def step(net, tx, x):
+    value, grads = nnx.value_and_grad(loss)(net, x)
+    tx.update(net, grads)
+    return value
+jitted = nnx.jit(loss)
+def predict(x):
+    return jitted(net, x)
+""")
+
+    def state() -> list[Any]:
+        held = nnx.state((notebook.names["net"], notebook.names["tx"]))
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(held)]
+
+    before = state()
+    assert before
+    bench(notebook, f"%%jaxbench {QUICK}\n{timed}")
+    assert all(np.array_equal(a, b) for a, b in zip(before, state(), strict=True))
+    assert any(not r.failure for r in notebook.names["c"].rows)
+
+
+def test_a_list_that_timed_code_appends_to_is_as_before(notebook: Notebook) -> None:
+    notebook.must("seen = [0.0]")
+    bench(notebook, f"%%jaxbench {QUICK}\nseen.append(0.0)\nf(x)")
+    assert notebook.names["seen"] == [0.0]
 
 
 def test_expressions_are_timed_as_written(notebook: Notebook) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 
 import jax
@@ -56,6 +57,35 @@ def test_the_setting_of_before_uses_the_program_of_before(notebook: Notebook) ->
     )
     assert len(jaxscope.last().programs[0].compiles) == 1
     assert "0 compiles" in notebook.must(cell).text
+
+
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("%%jaxjit\ny = x - 2\nz = jnp.log(y)\nz + 1", 3),
+        ("%%jaxjit\ndef f(v):\n    return jnp.log(v - 2)\nz = f(x)", 3),
+        ("%%jaxjit\n@jax.jit\ndef f(v):\n    return jnp.log(v - 2)\nz = f(x)", 4),
+        ("%%jaxgrad -w w\njnp.sqrt(w - 2).sum()", None),
+    ],
+)
+def test_a_nan_is_jaxs_error_at_its_line_without_one_of_jaxscope(
+    notebook: Notebook, cell: str, line: int | None
+) -> None:
+    with jax.debug_nans(True):
+        error = notebook.run(cell).error
+    assert type(error) is FloatingPointError
+    assert "nan" in str(error)
+    lines = [
+        at
+        for frame, at in traceback.walk_tb(error.__traceback__)
+        if "ipython-input" in frame.f_code.co_filename or "ipykernel" in frame.f_code.co_filename
+    ]
+    assert line is None or line in lines
+    while error is not None:
+        assert "jaxscope" not in str(error)
+        error = None if error.__suppress_context__ else error.__context__
+    assert "z" not in notebook.names
+    assert notebook.must("%%jaxjit -q\nx + 1").text
 
 
 _ALL_MODULES = """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from jaxscope import words
 from jaxscope.bench.cell.sections import CellError
+from jaxscope.capture.inputs.nnx import is_nnx
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,12 +46,23 @@ def is_random_key(value: Any) -> bool:
 
 
 def holds_arrays(value: Any) -> bool:
-    """Whether a Python container holds arrays, which are constants to a jit."""
+    """Whether a container or a model holds arrays, which are constants to a jit."""
     if isinstance(value, dict):
         return any(is_array(one) or holds_arrays(one) for one in value.values())
     if isinstance(value, list | tuple):
         return any(is_array(one) or holds_arrays(one) for one in value[:100])
-    return False
+    return is_nnx(value) or any(is_array(one) for one in _children(value))
+
+
+def _children(value: Any) -> list[Any]:
+    """The leaves of a model that is a pytree, such as Equinox's; none of any other value."""
+    jax = sys.modules.get("jax")
+    if jax is None or isinstance(value, type | FunctionType | ModuleType):
+        return []
+    try:
+        return [one for one in jax.tree_util.tree_leaves(value) if one is not value]
+    except Exception:  # a flattening of the user's own that raises
+        return []
 
 
 def _is_numeric(dtype: Any) -> bool:

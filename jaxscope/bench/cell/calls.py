@@ -222,6 +222,30 @@ def expression_cell(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -
     return CallCell(kept, tuple(found.items()), notes=tuple(notes))
 
 
+def calls_jitted(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -> str:
+    """The code of a cell that only calls one jitted function; empty for any other cell.
+
+    It is compiled as it is: a jit around it would be a different program, and Flax NNX objects
+    cannot be updated in one.
+    """
+    match tree.body:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call)] if hasattr(
+            namespace.get(name), "lower"
+        ):
+            return " ".join((ast.get_source_segment(text, call) or ast.unparse(call)).split())
+        case _:
+            return ""
+
+
+def fitting(tree: ast.Module, namespace: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
+    """The implementations that are what they are called with this code: JAX's for code that calls
+    JAX, itself or through the user's functions."""
+    found = Frameworks(tree, namespace).of_all()
+    if SHARED in CellSyntax(tree).reads or "jax-eager" not in found or "torch" in found:
+        return names
+    return [name for name in names if name in ("jax", "jax-eager")] or names
+
+
 def template(tree: ast.Module, text: str) -> str:
     """Four lines: two functions of the cell, or two lines `name: expression`, as sections.
 

@@ -24,7 +24,8 @@ def named_framework(node: ast.expr, namespace: Mapping[str, Any]) -> str | None:
     return None
 
 
-_RUNS_AS_WRITTEN = {"jax": "jax-eager", "jaxlib": "jax-eager", "torch": "torch", "numpy": "numpy"}
+_OF_JAX = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "jraph", "rlax", "diffrax")
+_RUNS_AS_WRITTEN = {"torch": "torch", "numpy": "numpy"} | dict.fromkeys(_OF_JAX, "jax-eager")
 """The implementation that runs code as written, by the package that the code calls."""
 
 
@@ -39,10 +40,13 @@ def framework(thing: Any, seen: set[int] | None = None, depth: int = 3) -> str |
         return None
     seen.add(id(thing))
     is_module = isinstance(thing, types.ModuleType)
-    module = getattr(thing, "__name__", "") if is_module else type(thing).__module__
-    root = module.partition(".")[0]
-    if root in _RUNS_AS_WRITTEN and (is_module or callable(thing)):
-        return _RUNS_AS_WRITTEN[root]
+    kinds = [] if is_module else [kind.__module__ for kind in type(thing).__mro__]
+    modules = [getattr(thing, "__name__", "")] if is_module else kinds
+    roots = [module.partition(".")[0] for module in modules]
+    if is_module or callable(thing):
+        for root in roots:
+            if root in _RUNS_AS_WRITTEN:
+                return _RUNS_AS_WRITTEN[root]
     code: CodeType | None = getattr(thing, "__code__", None)
     if code is None:
         return None
@@ -72,6 +76,10 @@ class Frameworks:
             return "jax"
         found = set(self._found(node, {getattr(node, "name", "")}))
         return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
+
+    def of_all(self) -> frozenset[str]:
+        """The frameworks of everything that the cell names."""
+        return frozenset(self._found(self.tree, set()))
 
     def runs_eagerly(self, name: str) -> bool:
         return any(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from jaxscope import words
@@ -12,6 +13,20 @@ from jaxscope.bench.cell import arrays
 from jaxscope.bench.cell.inputs import MAKERS, BenchRequest, check, estimated_bytes, makers, value
 from jaxscope.bench.cell.timed_code import usual
 from jaxscope.capture.devices import memory
+from jaxscope.capture.inputs.mutation import Snapshot
+from jaxscope.capture.inputs.nnx import is_nnx
+
+_CODE = (FunctionType, ModuleType, type)
+
+
+def mutable_state(names: Mapping[str, Any], read: Collection[str]) -> Snapshot:
+    """The contents of what timed code may change: all Flax NNX objects, which functions can read
+    as globals, and the containers and objects whose names the code itself reads."""
+    state = Snapshot()
+    for name, held in names.items():
+        if is_nnx(held) or (name in read and not isinstance(held, _CODE)):
+            state.keep(held)
+    return state
 
 
 class CellNamespace:

@@ -16,10 +16,16 @@ from typing import Any, TypeVar
 from jaxscope import words
 from jaxscope.bench.cell.arrays import holds_arrays, is_random_key
 from jaxscope.bench.cell.c_code import COptions, c_function
-from jaxscope.bench.cell.calls import expression_cell, function_cell, template
+from jaxscope.bench.cell.calls import (
+    calls_jitted,
+    expression_cell,
+    fitting,
+    function_cell,
+    template,
+)
 from jaxscope.bench.cell.framework import framework
 from jaxscope.bench.cell.inputs import BenchRequest
-from jaxscope.bench.cell.namespace import CellNamespace
+from jaxscope.bench.cell.namespace import CellNamespace, mutable_state
 from jaxscope.bench.cell.sections import SETUP, SHARED, C, CellError, CellSection, resolve, sections
 from jaxscope.bench.cell.timed_code import USUAL, TimedCode, TimedFunction, parse, timed_code
 from jaxscope.bench.frameworks import registry
@@ -27,6 +33,8 @@ from jaxscope.bench.plan import Entry, Limits, Plan, Progress
 
 P = TypeVar("P", bound=Plan)
 
+_AS_WRITTEN = ("numpy", "jax-eager")
+"""Implementations that compile nothing, so that no value is a constant to them."""
 _CALL_S = 20.0
 _ROUNDS = 0.5
 """Of a time limit, the most that the rounds may take."""
@@ -115,10 +123,12 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
     outline = namespace.outline(first)
     numbers = [name for name, value in outline.items() if type(value) is int]
     now: dict[str, Any] = {}
+    kept = {*read, *read_in_c, *namespace.reads, *inputs}
 
     def make_inputs(size: Mapping[str, float]) -> Mapping[str, Any]:
         found = namespace.inputs(size, inputs)
         now.update(inputs=found, names=namespace.names(size))
+        now["state"] = mutable_state(now["names"], kept)
         for function in functions.values():
             function.bind(now["names"])
         return found
@@ -133,14 +143,16 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
         return Entry(one.label, one.implementation, text, options=options)
 
     shared = [code.reads for section, code in codes.items() if section.name == SHARED]
-    remarks = (*remarks, *_constants(read - set(inputs), outline), *_without_xp(shared, outline))
-    kept = {*read, *read_in_c, *namespace.reads, *inputs}
+    if any(one.implementation not in _AS_WRITTEN for one in timed):
+        remarks = (*remarks, *_constants(read - set(inputs), outline))
+    remarks = (*remarks, *_without_xp(shared, outline))
     plan = CellPlan(
         tuple([entry(one) for one in timed]),
         make_inputs,
         namespace.estimated_bytes,
         title=source.title,
         progress=progress,
+        restore=lambda: now["state"].restore_libraries() if "state" in now else None,
         notes=lambda: (*namespace.casting.notes, *remarks),
         source=dataclasses.replace(
             source,
@@ -169,7 +181,7 @@ _Sizes = tuple[Mapping[str, int], ...]
 def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed], _Sizes, tuple[str, ...]]:
     """The sections of the set-up, the timed ones in the order of `--vs`, else of the cell, the
     sizes, and notes on the code."""
-    sizes = source.request.sizes
+    sizes, default = source.request.sizes, source.default
     if not isinstance(source.code, str):
         timed = [
             _Timed(label, implementation, CellSection(implementation, label, 1, text))
@@ -184,6 +196,9 @@ def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed], _Sizes, 
         if cell is not None:
             timed = [_Timed(label, one.name, one) for label, one in cell.timed]
             return [cell.setup], timed, cell.sizes or sizes, cell.notes
+        if code := calls_jitted(tree, text, space):
+            return [], [_Timed(code, "jax-eager", found[0])], sizes, ()
+        default = fitting(tree, space, default)
     setup = [one for one in found if one.name == SETUP]
     shared = next((one for one in found if one.name == SHARED), None)
     own: dict[str, list[CellSection]] = {}
@@ -192,7 +207,7 @@ def _read(source: PlanSource) -> tuple[list[CellSection], list[_Timed], _Sizes, 
             own.setdefault(one.name, []).append(one)
     names = [resolve(name, source.known) for name in source.request.vs]
     if not names:
-        names = list(own) if shared is None else [*source.default, *own]
+        names = list(own) if shared is None else [*default, *own]
     timed: list[_Timed] = []
     for name in dict.fromkeys(names):
         if name in own:
@@ -274,8 +289,8 @@ def _constants(names: Collection[str], values: Mapping[str, Any]) -> Iterator[st
             continue
         if holds_arrays(values.get(name)):
             yield (
-                f"`{name}` is a container of arrays, so it is a constant to a compiler, not an "
-                "input. Give its arrays names of their own."
+                f"`{name}` holds arrays, so it is a constant to a compiler, not an input. Give its "
+                "arrays names of their own."
             )
         elif is_random_key(values.get(name)):
             yield (

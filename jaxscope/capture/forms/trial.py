@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
+import jax
+
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.capture import _jax
 from jaxscope.capture.forms.fresh_arrays import places_of, swap
 from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.side_effects import (
@@ -149,9 +152,12 @@ class TracedForm(ABC):
 
     def program(self, *packed: Any) -> list[Any]:
         """Run the user's code on tracers; the outputs are the traced leaves of its results."""
-        if self._outcome is not None:
-            raise RetracedError(self.noun)
         inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
+        if self._outcome is not None:
+            if not _checks_results() or _jax.is_tracing():
+                raise RetracedError(self.noun)
+            # JAX looks for the operation that gave a NaN, which raises on its line.
+            return self._run(inputs).traced
         self.originals = inputs.originals
         outcome = self._run(inputs)
         used = next((asked for asked in self.texts if not asked.shown), None)
@@ -238,6 +244,11 @@ class TracedForm(ABC):
     def absent(self, name: str) -> str:
         """The reason why a name is not an input, after `which`."""
         return f"is not an input of {self.noun}"
+
+
+def _checks_results() -> bool:
+    """Whether JAX runs code once more, operation by operation, where a result is not finite."""
+    return any(getattr(jax.config, name, False) for name in ("jax_debug_nans", "jax_debug_infs"))
 
 
 @calls_user_code

@@ -267,10 +267,9 @@ def _results(captured: Captured, wrapped: WrappedCall) -> Any:
     if _has_shapes((wrapped.request.args, wrapped.request.kwargs)):
         return captured.handles.traced.out_info  # for calls that take shapes in turn
     args, kwargs = captured.arguments(wrapped.request.args, wrapped.request.kwargs)
-    try:
+    with contextlib.suppress(RetracedError):
         return captured.entry.call(*args, **kwargs)
-    except RetracedError:
-        return captured.entry.compiled(*args, **kwargs)
+    return captured.entry.compiled(*args, **kwargs)
 
 
 def _kept(wrapped: WrappedCall) -> WrappedCall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -66,12 +67,20 @@ def measure(
     `say` gets the phase of a profile that begins.
     Raises MemoryError when the program needs more than the device has free.
     """
+    with contextlib.suppress(RetracedError):  # raised before the program ran
+        return _measure(captured, call, settings, listener, again=again, say=say)
+    # After the block, so that no error of the user's has that one as its context.
+    entry = replace(captured.entry, call=captured.entry.compiled)
+    captured = replace(captured, entry=entry)
     try:
         return _measure(captured, call, settings, listener, again=again, say=say)
-    except RetracedError:  # raised before the program ran
-        entry = replace(captured.entry, call=captured.entry.compiled)
-        captured = replace(captured, entry=entry)
-        return _measure(captured, call, settings, listener, again=again, say=say)
+    except Exception as error:
+        # Of `jax_debug_nans` under a transform: JAX's own jit raises the public one in its place.
+        if type(error).__name__ != "InternalFloatingPointError" or len(error.args) != 2:
+            raise
+        name, kind = error.args
+        public = FloatingPointError(f"invalid value ({kind}) encountered in {name}")
+        raise public.with_traceback(error.__traceback__) from None
 
 
 def _measure(

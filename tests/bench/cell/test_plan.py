@@ -8,6 +8,7 @@ import threading
 import types
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -125,8 +126,33 @@ def test_a_framework_that_is_not_imported_has_its_usual_name(
 
 def test_containers_of_arrays_are_noted_as_constants():
     names = {**NAMES, "params": {"w": np.ones(3)}}
-    (note,) = planned("# numpy\nx + params['w'][0]", names).notes()
-    assert note.startswith("`params` is a container of arrays, so it is a constant")
+    (note,) = planned("# jax\nx + params['w'][0]", names).notes()
+    assert note.startswith("`params` holds arrays, so it is a constant")
+    assert planned("# numpy\nx + params['w'][0]", names).notes() == ()
+
+
+def test_code_that_calls_jax_is_not_called_numpy_or_pytorch():
+    def own(x: Any) -> Any:
+        return jnp.tanh(x).sum()
+
+    names = {**NAMES, "own": own, "double": lambda x: 2 * x}
+    default = ("numpy", "jax", "jax-eager", "torch")
+
+    def labels(text: str) -> list[str]:
+        source = PlanSource(text, BenchRequest(), names, KNOWN, default)
+        return [entry.label for entry in cell_plan(source).entries]
+
+    assert labels("own(x)") == ["jax", "jax-eager"]
+    assert labels("y = x + 1\njnp.tanh(y)") == ["jax", "jax-eager"]
+    assert labels("double(x)") == list(default)
+    assert labels("xp.tanh(x)") == list(default)
+
+
+def test_a_call_of_a_jitted_function_alone_is_timed_as_it_is():
+    names = {**NAMES, "f": jax.jit(lambda p, x: x @ p["w"]), "p": {"w": jnp.ones(4)}}
+    plan = planned("f(p, x)", names)
+    assert [(e.label, e.implementation) for e in plan.entries] == [("f(p, x)", "jax-eager")]
+    assert plan.notes() == ()
 
 
 @pytest.mark.parametrize(
