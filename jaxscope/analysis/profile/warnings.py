@@ -33,7 +33,7 @@ def unreliable(profile: Profile) -> str:
     call_s = profile.call_s if math.isnan(profile.unprofiled_s) else profile.unprofiled_s
     if call_s < SHORTEST_S:
         return (
-            f"A call takes {call_s * 1e6:.0f} µs. Below {SHORTEST_S * 1e3:g} ms, dispatch and "
+            f"A call takes {words.seconds(call_s)}. Below {SHORTEST_S * 1e3:g} ms, dispatch and "
             "thread wake-up dominate, so shares by line would be meaningless. Profile a larger "
             "input, or a loop over many calls (`jax.lax.scan`)."
         )

@@ -34,7 +34,7 @@ def transform_of(fun: Any) -> tuple[str, Any] | None:
     # The transform's function wraps the user's.
     while getattr(inner, "__code__", None) is own and hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
-    return f"jax.{name or 'transform'}", inner
+    return f"jax.{name.lstrip('_') or 'transform'}", inner
 
 
 def is_own(fun: Any) -> bool:
