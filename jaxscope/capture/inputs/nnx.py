@@ -295,11 +295,11 @@ def _nnx() -> Any:
 
 def _path(names: Sequence[str], path: Sequence[Any]) -> str:
     """`model.linear.kernel` from the path of a state leaf, whose first step is the object."""
-    steps = [getattr(key, "key", getattr(key, "idx", getattr(key, "name", key))) for key in path]
+    # A variable has its array as an attribute, `value`; a module may have one of that name as well.
+    keys = [key for key in path if getattr(key, "name", None) != "value"]
+    steps = [getattr(key, "key", getattr(key, "idx", getattr(key, "name", key))) for key in keys]
     text = names[int(steps[0])]
     for step in steps[1:]:
-        if step == "value":
-            continue
         text += f".{step}" if isinstance(step, str) else f"[{step!r}]"
     return text
 
