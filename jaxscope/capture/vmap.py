@@ -11,6 +11,7 @@ first dimension has the size of the batch, and the axis is marked as inferred.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -34,21 +35,28 @@ def batching_of(
     captured: Captured, sources: SourceFiles, regions: RegionReader
 ) -> Batching | Unavailable | None:
     """The batched equations of a captured program; None when it has no vmap."""
-    body = captured.handles.tagged.body
+    body, jaxpr = captured.handles.tagged.body, captured.handles.tagged.jaxpr
     try:
         if body is None or not _has_vmap(body):
             return None
         one = captured.request.untransformed
         base = None if one is None else (JaxprReader(sources).body(one.jaxpr), one.jaxpr)
-        entries = captured.vmaps or _leading_entries(captured, body)
-        program = (body, captured.handles.tagged.jaxpr)
+        entries = captured.vmaps or _OBSERVED.get(jaxpr) or _leading_entries(captured, body)
+        program = (body, jaxpr)
         found = read_batching(program, entries, sources, base, regions)
-        # A rule of JAX's own can leave the name of a vmap behind that leads to no call of one.
-        return found if found.axes else None
+        if entries and found.exact:
+            _OBSERVED[jaxpr] = without_arrays(entries)
+        # A rule of JAX's own can leave the name of a vmap behind that leads to no call of one, and
+        # where nothing has the shape of the batch, its size was guessed wrong.
+        known = found.exact or any(each.over for each in found.equations)
+        return found if found.axes and known else None
     except Exception as error:  # an equation of an unknown form
         reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
         return Unavailable(reason)
 
+
+_OBSERVED: weakref.WeakKeyDictionary[Any, Sequence[_jax.VmapEntry]] = weakref.WeakKeyDictionary()
+"""By jaxpr, what entered its vmaps: JAX traces a function once, and it can have several reports."""
 
 JaxprPair = tuple[JaxprBody, Any]
 """A jaxpr as it was read, and as JAX has it."""

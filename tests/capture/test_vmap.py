@@ -403,6 +403,14 @@ def test_an_unobserved_axis_is_inferred_and_marked() -> None:
     assert guessed.rows() == read(f, ROWS, WEIGHTS).rows()
 
 
+def test_a_second_report_of_a_function_knows_its_vmap() -> None:
+    step = jax.jit(lambda v: jax.vmap(jnp.sin, in_axes=1)(v)[0] @ v)
+    with jaxscope.options(runs=0):
+        first, second = (jaxscope.inspect(step, jnp.ones((3, 2))).programs[0] for _ in range(2))
+    assert second.vmap == first.vmap
+    assert batching_of(second).exact
+
+
 def test_a_vmap_inside_a_function_that_is_batched_is_guessed_by_the_shapes_that_entered_it() -> (
     None
 ):

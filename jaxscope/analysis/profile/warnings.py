@@ -30,7 +30,7 @@ def unreliable(profile: Profile) -> str:
             "records no events for its instructions."
         )
     ratio = profile.profiled_ratio
-    call_s = profile.call_s if math.isnan(profile.unprofiled_s) else profile.unprofiled_s
+    call_s = min(profile.call_s, profile.unprofiled_s)  # the first, where the second is NaN
     if call_s < SHORTEST_S:
         return (
             f"A call takes {words.seconds(call_s)}. Below {SHORTEST_S * 1e3:g} ms, dispatch and "

@@ -111,7 +111,7 @@ def _measure(
     program = functools.partial(captured.entry.call, **named) if named else captured.entry.call
     if _spans_processes(captured) and (runs is None or settings.profile is not None):
         runs = 1  # every process must make the same number of calls
-    once = runs == 1 or (runs is None and bool(effects))
+    once, device = runs == 1 or (runs is None and bool(effects)), _devices(captured)
     run = functools.partial(
         timed_calls.measure,
         program,
@@ -119,7 +119,7 @@ def _measure(
         fresh_args=copier,
         effects=effects,
         runs=runs,
-        device=_devices(captured),
+        device=device,
         compile_count=lambda: listener.compile_count,
     )
     if settings.profile is None:
@@ -138,6 +138,7 @@ def _measure(
     else:
         profiled = _profiled(captured, program, batch, plan, say)
         results, timings = run()
+    timings = (*timings, *_unprofiled(profiled, timings, device))
     return replace(profiled, results=results, timings=timings, plan=plan)
 
 
@@ -171,6 +172,14 @@ def _profiled(
     return Measured(
         None, sessions=found.sessions, trace=found.xspace, sampling_note=found.sampling_note
     )
+
+
+def _unprofiled(profiled: Measured, timings: Sequence[Timing], device: str) -> list[Timing]:
+    """The calls without the profiler, of a program whose first call was too long to repeat it."""
+    if isinstance(profiled.sessions, Unavailable) or any(one.label == "call" for one in timings):
+        return []
+    samples = tuple([s for session in profiled.sessions for s in session.unprofiled])
+    return [Timing("call", device, samples)] if samples else []
 
 
 def _why(error: BaseException) -> str:

@@ -41,7 +41,6 @@ from jaxscope.model import (
     Source,
     StageKind,
     TextSource,
-    Timing,
     Unavailable,
     ValueKind,
 )
@@ -166,12 +165,7 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     `ask` measures unknown ones, which takes up to half a second.
     """
     call = program.call
-    if call is None or not call.samples:
-        call, found = None, program.profile
-        if isinstance(found, Profile):  # the unprofiled calls of a program too slow to time
-            samples = tuple([s for session in found.sessions for s in session.unprofiled])
-            call = Timing("call", found.device, samples) if samples else None
-    if call is None or isinstance(program.cost, Unavailable):
+    if call is None or not call.samples or isinstance(program.cost, Unavailable):
         return program
     devices = live.device_objects(handles)
     device = devices[0]

@@ -145,12 +145,13 @@ def _is_library(program: Program, batching: Batching, index: int) -> bool:
 def _examples(axis: BatchAxis) -> str:
     size = axis.size
     number = "an unknown number of examples" if size is None else words.count(size, "example")
+    number = number if axis.exact or size is None else f"{_INFERRED}{number}"
     return f"{number} (`{axis.name}`)" if axis.name else number
 
 
 def _work(batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.flops, batching.loop_flops
-    if not batched or loop is None:
+    if not batched or loop is None or not batching.exact:
         return ""
     if loop == batched:
         text = (
@@ -227,7 +228,11 @@ def _lines(
         (">", "partly", lambda row: number(row[1].partly) if row[1].partly else ""),
         (">", "unbatched", lambda row: number(row[1].unbatched)),
         (">", "FLOPs", lambda row: words.short(row[1].flops)),
-        (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops)),
+        (
+            ">",
+            "FLOPs in a loop",
+            lambda row: words.short(row[1].loop_flops) if batching.exact else "",
+        ),
         ("<", "batching result", lambda row: _line(row[1], batching, primitives)),
     )
 

@@ -187,6 +187,7 @@ def test_an_inferred_axis_is_marked_in_every_figure(golden: m.Record) -> None:
     assert made is not None
     assert "≈ 3 of 4" in made.lead[0]
     assert made.lead[-1].startswith("Figures with ≈ are inferred from shapes: JAX had traced that")
+    assert not any("loop over the examples" in each for each in made.lead)
     table = made.parts[-1].table
     assert table is not None
     assert all(row[2].startswith("≈") and row[4].startswith("≈") for row in table.rows)
