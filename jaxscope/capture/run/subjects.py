@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MethodType
 from typing import Any
 
@@ -186,19 +187,28 @@ def _unbound(call: FunctionCall, *, plain: bool) -> FunctionCall:
     objects can be updated only where they are arguments, and the arrays of a model are constants
     where it is none. A transform's axes and derivatives are of the arguments that are written.
     """
+    while isinstance(call.function, partial) and _is_model(call.function.func):
+        function, args, kwargs = call.function.func, call.function.args, call.function.keywords
+        call = replace(
+            call, function=function, args=(*args, *call.args), kwargs={**kwargs, **call.kwargs}
+        )
     bound = nnx.bound_objects(call.function)
     if bound is not None:
         function, args, kwargs = bound
         return replace(
             call, function=function, args=(*args, *call.args), kwargs={**kwargs, **call.kwargs}
         )
-    if plain and (nnx.is_nnx(call.function) or is_model(call.function)):
+    if plain and _is_model(call.function):
         method = type(call.function).__call__
         return replace(call, function=method, args=(call.function, *call.args))
     inner = getattr(call.function, "__func__", None)
     if isinstance(call.function, MethodType) and is_jitted(inner):
         return replace(call, function=inner, args=(call.function.__self__, *call.args))
     return call
+
+
+def _is_model(value: Any) -> bool:
+    return nnx.is_nnx(value) or is_model(value)
 
 
 def _of_jitted(call: FunctionCall) -> WrappedCall:

@@ -115,13 +115,14 @@ def test_the_arrays_of_a_model_that_is_called_are_inputs(notebook: Notebook) -> 
     assert jaxscope.last().summary().startswith("jit(vmap(Scale))")
 
 
-def test_the_state_of_an_nnx_model_that_is_called_is_updated(notebook: Notebook) -> None:
+@pytest.mark.parametrize("call", ["norm(rows)", "functools.partial(norm)(rows)"])
+def test_the_state_of_an_nnx_model_that_is_called_is_updated(notebook: Notebook, call: str) -> None:
     pytest.importorskip("flax.nnx")
     notebook.must(
-        "from flax import nnx\nnorm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\n"
+        "import functools\nfrom flax import nnx\nnorm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\n"
         "twin = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\nrows = jnp.arange(6.0).reshape(2, 3)"
     )
-    ran = notebook.must("%jaxjit -q norm(rows)")
+    ran = notebook.must(f"%jaxjit -q {call}")
     np.testing.assert_allclose(ran.value, notebook.must("twin(rows)").value, rtol=1e-5)
     np.testing.assert_allclose(*notebook.must("norm.mean[...], twin.mean[...]").value, rtol=1e-6)
 
