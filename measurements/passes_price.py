@@ -114,7 +114,7 @@ def price(layers: int, rounds: int) -> dict[str, Any]:
     opened = statistics.median(reading) + list_s
     size = sum(len(part) for packed in found.packed for part in packed)
     return {
-        "instructions": compiled.as_text().count(" = "),
+        "instructions": (compiled.as_text() or "").count(" = "),
         "passes": len(found.passes),
         "plain_s": plain,
         "whole_s": whole,

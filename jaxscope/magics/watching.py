@@ -203,7 +203,7 @@ class Watching(Family):
                     session.watched = running, session.log_of(running, log)
                 if ran:
                     self._show(log, given)
-                if ran and given.compile_time and len(log):
+                if ran and given.compile_time and (log or log.failed):
                     self._show_compile_time(log, given)
 
     def _show(

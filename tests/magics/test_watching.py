@@ -695,3 +695,18 @@ def test_the_cell_that_imports_jax_is_heard_from_its_first_compile_on() -> None:
         after.split()
     )
     assert done.stdout.splitlines()[-1].endswith(" []")
+
+
+def test_an_interrupted_compilation_has_its_seconds_by_line(notebook: Notebook) -> None:
+    notebook.must("import jax, time\nimport jax.numpy as jnp")
+    ran = notebook.run(
+        "%%jaxwatch --compile-time\n"
+        "def stopped(x):\n"
+        "    time.sleep(0.1)\n"
+        "    raise KeyboardInterrupt\n"
+        "jax.jit(stopped)(jnp.ones(3))"
+    )
+    assert isinstance(ran.error, KeyboardInterrupt)
+    shown = ran.text + ran.printed
+    assert "KeyboardInterrupt ended a compilation: these are its seconds so far." in shown
+    assert "time.sleep(0.1)" in shown

@@ -210,3 +210,21 @@ def test_the_reports_of_magics_have_passes_on_every_run() -> None:
         notebook.must("def f(v):\n    return jnp.cos(v) / 5.0")
         notebook.must("%jaxjit -q -n 1 -o s f(x)")
         assert opcodes(notebook.names["s"].passes().follow(2).data.last) >= {"cosine", "multiply"}
+
+
+def test_changes_alike_are_shown_once_with_their_number() -> None:
+    def unrolled(x: Any) -> Any:
+        for i in range(12):
+            x = jnp.sin(x @ x) * (x + i)
+        return x
+
+    line = unrolled.__code__.co_firstlineno + 2
+    with jaxscope.options(runs=0):
+        passes = jaxscope.inspect(unrolled, jnp.ones((16, 16))).passes()
+    assert isinstance(passes, Passes)
+    followed = passes.follow(line)
+    assert max(len(step.changes) for step in followed.data.steps) >= 12
+    text = followed.to_text()
+    assert "others alike" in text
+    assert f"… {len(followed.data.first) - 24} more" in text
+    assert text.count("\n") < sum(len(step.changes) for step in followed.data.steps) + 80

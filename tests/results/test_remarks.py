@@ -209,3 +209,19 @@ def test_the_time_of_a_profile_is_beside_the_bytes() -> None:
         assert (share is None) is sides.isdisjoint(rates)
         if share is not None:
             assert 0 < share < 1
+
+
+def test_values_alike_are_one_row_with_their_number() -> None:
+    def unrolled(x: Any) -> Any:
+        for _ in range(8):
+            x = jnp.tanh(x @ x.T @ x) + jnp.sin(x)
+        return x
+
+    with jaxscope.options(runs=0):
+        remarks = remarks_of(jaxscope.inspect(unrolled, jnp.ones((32, 32))))
+    text = remarks.to_text(width=300)
+    header, *rows = (line.split("  ") for line in text.split("\n")[2:])
+    at = [cell.strip() for cell in header if cell.strip()].index("values")
+    numbers = [int([cell.strip() for cell in row if cell.strip()][at]) for row in rows if any(row)]
+    assert sum(numbers) == len(remarks) > 20
+    assert len(numbers) < 8

@@ -165,10 +165,10 @@ class CompileClock:
     def _found(
         self, place: Callable[[str, int], str], texts: Mapping[str, Sequence[str]]
     ) -> CompileTime | Unavailable:
-        heard = self._block.raw if self._block else ()
+        observed = self._block.raw if self._block else ()
         # A second trace of a reused program is jaxscope's own: it is refused before it begins.
         own = RetracedError.__name__
-        raws = [raw for raw in heard if raw.happened and raw.error != own]
+        raws = [raw for raw in observed if raw.happened and raw.error != own]
         if not raws:
             return _NOTHING
         lowered = [raw for raw in raws if raw.lower_s and raw.number not in self._programs]

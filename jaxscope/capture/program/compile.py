@@ -166,6 +166,7 @@ def compile_program(
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources, regions)
+    handles.stored = entry.stored
     if request.programs is not None and key is not None:
         if (earlier := request.programs.handles.get(key)) is not None:
             handles.reuse(earlier)
@@ -245,6 +246,7 @@ def _compiled_stage(program: TracedProgram, sources: SourceFiles, say: Say) -> C
         )
     compiled = stage if lowered is None else lowered.compile()
     handles = Handles(program.traced, lowered, compiled, tagged, sources)
+    handles.stored = b"" if lowered is None else _stored(compiled, lowered, handles.tagged)
     entry = CachedProgram(compiled, compiled, handles.tagged, paths=(), treedef=None, spare={})
     return Captured(program.request, handles, entry, False, 0.0)
 
@@ -280,7 +282,18 @@ def _cached(request: CompileRequest, compiled: Any, lowered: Any, tagged: Tagged
         for position, (path, leaf) in enumerate(zip(paths, leaves, strict=True))
         if kept is not None and position not in kept
     }
-    return CachedProgram(request.jitted, compiled, tagged, paths, treedef, spare)
+    stored = _stored(compiled, lowered, tagged)
+    return CachedProgram(request.jitted, compiled, tagged, paths, treedef, spare, stored)
+
+
+def _stored(compiled: Any, lowered: Any, tagged: Tagged) -> bytes:
+    """The executable of a program with a sort on a CPU; empty for others."""
+    if all(one.primitive != "sort" for one in tagged.equations):
+        return b""
+    try:
+        return b"" if _jax.cpu_devices(lowered) is None else _jax.serialized(compiled)
+    except Exception:  # then its stages below HLO have this reason once they are requested
+        return b""
 
 
 def _placeholder(leaf: Any) -> Any:

@@ -108,12 +108,19 @@ class BelowHlo:
         return Unavailable(NO_KERNEL.format(runs))
 
 
-def below_hlo(compiled: Any, module: HloModule, stage: Stage) -> BelowHlo:
+def below_hlo(compiled: Any, module: HloModule, stage: Stage, stored: bytes = b"") -> BelowHlo:
     """Read the executable; raises ValueError where its form is unknown.
 
-    `module` and `stage` are its optimized HLO.
+    `module` and `stage` are its optimized HLO; `stored` is the executable, where it was stored
+    before it ran.
     """
-    return linked_below(read_executable(_jax.serialized(compiled)), module, stage)
+    try:
+        serialized = stored or _jax.serialized(compiled)
+    except Exception as error:
+        if "is not serializable" in str(error):
+            raise ValueError("XLA cannot store a program with a sort once it has run") from None
+        raise
+    return linked_below(read_executable(serialized), module, stage)
 
 
 def linked_below(executable: Executable, module: HloModule, stage: Stage) -> BelowHlo:

@@ -81,6 +81,8 @@ class CachedProgram:
     treedef: Any
     spare: Mapping[str, Any]
     """Placeholders for the arguments that the program does not use."""
+    stored: bytes = field(default=b"", repr=False)
+    """See `Handles.stored`."""
 
     def arrange(self, leaves: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The leaves as this program's arguments, without other inputs of the present cell."""

@@ -88,6 +88,9 @@ class Handles:
         self._unlinked = ""
         """The reason why no line of the compiled text has a link; empty where one has."""
         self._lock = threading.RLock()
+        self.stored = b""
+        """The executable before it ran, where XLA cannot store it afterwards: its sorts then hold
+        a function to compare with. Seen on jaxlib 0.8.1, 0.10.2 and 0.12.0.1."""
         self.trace = b""
         """The profiler's last session of this program as XSpace; empty without a profile."""
 
@@ -182,8 +185,10 @@ class Handles:
                     return module
                 stage = self.text(StageKind.OPTIMIZED_HLO)
                 try:
-                    find = below_hlo if self.foreign is None else below_target
-                    self._below = find(self.compiled, module, stage)
+                    if self.foreign is None:
+                        self._below = below_hlo(self.compiled, module, stage, self.stored)
+                    else:
+                        self._below = below_target(self.compiled, module, stage)
                 except Exception as error:
                     known = type(error) is ValueError
                     why = str(error) if known else f"this device gave none ({error})"
@@ -258,6 +263,7 @@ class Handles:
         with self._lock:
             self.released = True
             self.traced = self.lowered = self.compiled = None
+            self.stored = b""
 
     def _is_exact(self) -> bool:
         """Whether each instruction that makes a value has an exact link."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from jaxscope import words
@@ -14,6 +15,10 @@ from jaxscope.model.compiler.passes import (
 )
 from jaxscope.view.base.document import SEPARATOR, Chapter, Part
 from jaxscope.view.base.table import Table
+
+_MOST = 24
+"""Instructions that are listed of the program received and of the optimized one."""
+_NAMES = re.compile(r"%[\w.\-]+")
 
 
 class _Dumped(Protocol):
@@ -54,14 +59,34 @@ def followed_summary(data: FollowedInstructions) -> str:
 
 
 def followed(data: FollowedInstructions) -> Chapter:
-    """The instructions received, each pass with its changes, and those of the optimized program."""
-    parts = [_code("Received by XLA", [f"  {line}" for line in data.first])]
+    """The instructions received, each pass with its changes, and those of the optimized program.
+
+    Changes of a pass that differ in names alone, as those of each iteration of a Python loop do,
+    are the first one and their number; of many instructions the first are shown.
+    """
+    parts = [_code("Received by XLA", _first(data.first))]
     for step in data.steps:
         one = step.compiler_pass
         caption = f"{one.number} · {one.name} ({one.pipeline})"
-        parts.append(_code(caption, [line for c in step.changes for line in _change(c)]))
-    parts.append(_code("Optimized program", [f"  {line}" for line in data.last] or ["  none"]))
+        parts.append(_code(caption, list(_changes(step.changes))))
+    parts.append(_code("Optimized program", _first(data.last) or ["  none"]))
     return Chapter("passes", "", parts=tuple(parts))
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    shown = [f"  {line}" for line in lines[:_MOST]]
+    return [*shown, f"  … {len(lines) - _MOST} more"] if len(lines) > _MOST else shown
+
+
+def _changes(changes: Sequence[InstructionChange]) -> Iterator[str]:
+    alike: dict[tuple[object, ...], list[InstructionChange]] = {}
+    for change in changes:
+        key = (change.kind, *(_NAMES.sub("", line) for line in (*change.before, *change.after)))
+        alike.setdefault(key, []).append(change)
+    for first, *others in alike.values():
+        yield from _change(first)
+        if others:
+            yield f"  … {words.count(len(others), 'other')} alike"
 
 
 def _change(change: InstructionChange) -> list[str]:

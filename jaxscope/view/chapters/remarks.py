@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from jaxscope import words
@@ -52,23 +52,44 @@ def _sentence(one: FusionRemark, time_share: float | None) -> str:
     return f"{where}`%{one.producer}` ({size}) {way} for `%{one.consumer}`: {why}"
 
 
+_Alike = tuple[FusionRemark, ...]
+
+
 def remark_list(remarks: _Remarks) -> Chapter:
-    """The values by their bytes, with the lines on both sides and the reason."""
-    time: list[Column[FusionRemark]] = []
+    """The values by their bytes, with the lines on both sides and the reason.
+
+    Those of the same lines and for the same reason are one row under the first, such as of each
+    iteration of a Python loop.
+    """
+    time: list[Column[_Alike]] = []
     if _timed(remarks):
-        time.append((">", "of the time ≥", lambda r: words.percent(remarks.time_share(r))))
+        time.append((">", "of the time ≥", lambda r: _share(map(remarks.time_share, r))))
+    groups: dict[tuple[object, ...], list[FusionRemark]] = {}
+    for one in remarks:
+        key = (one.producer_lines, one.consumer_lines, one.reason, one.bytes)
+        groups.setdefault(key, []).append(one)
+    alike: list[Column[_Alike]] = []
+    if len(groups) < len(remarks):
+        alike.append((">", "values", lambda r: str(len(r))))
     table = Table.of(
-        list(remarks),
-        ("<", "line", lambda r: _lines(r.producer_lines)),
-        ("<", "producer", lambda r: f"%{r.producer}"),
-        ("<", "read by line", lambda r: _lines(r.consumer_lines)),
-        ("<", "consumer", lambda r: f"%{r.consumer}"),
-        (">", "size", lambda r: words.size(r.bytes)),
-        (">", "of the bytes", lambda r: words.percent(remarks.share(r))),
+        [tuple(group) for group in groups.values()],
+        ("<", "line", lambda r: _lines(r[0].producer_lines)),
+        ("<", "producer", lambda r: f"%{r[0].producer}"),
+        ("<", "read by line", lambda r: _lines(r[0].consumer_lines)),
+        ("<", "consumer", lambda r: f"%{r[0].consumer}"),
+        *alike,
+        (">", "size", lambda r: words.size(r[0].bytes)),
+        (">", "of the bytes", lambda r: _share(map(remarks.share, r))),
         *time,
-        ("<", "not fused because", lambda r: r.reason),
+        ("<", "not fused because", lambda r: r[0].reason),
     )
     return Chapter("remarks", "", parts=(Part(table=table, brief=True),))
+
+
+def _share(shares: Iterable[float | None]) -> str:
+    """Their sum; empty where one is unknown."""
+    known = list(shares)
+    return words.percent(None if None in known else sum(filter(None, known)))
 
 
 def _timed(remarks: _Remarks) -> bool:

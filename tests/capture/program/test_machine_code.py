@@ -14,6 +14,7 @@ from jaxscope.capture.program import compiled_again, stages
 from jaxscope.model import StageKind, Unavailable
 from jaxscope.results.report import Report
 from tests.capture.program.programs import rnn_scan
+from tests.magics.notebook import open_notebook
 from tests.private_names import break_private
 
 pytestmark = pytest.mark.jax
@@ -163,3 +164,27 @@ def test_the_pass_log_has_what_following_a_line_gives(report: Report) -> None:
         # A rewrite also removes constants and shapes, which belong to no line.
         assert any(f"- {one}" in mine for change in told for one in change.before)
         assert any(f"+ {one}" in mine for change in told for one in change.after)
+
+
+def test_a_program_with_a_sort_has_its_stages_after_it_ran() -> None:
+    with open_notebook() as notebook:
+        notebook.must("import jax.numpy as jnp\nx = jnp.ones((8, 8))")
+        for _ in range(2):  # the second run has the program of the first
+            notebook.must("%%jaxjit -n 2 -o r\ny = jnp.sort(jnp.sin(x), 0) * 2")
+            report = notebook.names["r"]
+            assert "sort" in report.stage("thunks").text
+            assert report.stage("asm").text
+            kernels = report.kernels()
+            assert not isinstance(kernels, Unavailable)
+            assert {line for one in kernels for line in one.lines} == {2}
+            assert report.price("llvm") != 0
+
+
+def test_a_program_with_a_sort_that_had_run_says_why_it_has_none() -> None:
+    f = jax.jit(lambda x: jnp.sort(jnp.sin(x), 0) * 2)
+    x = jnp.ones((8, 8))
+    compiled = f.lower(x).compile()
+    compiled(x)
+    with jaxscope.options(runs=0):
+        missing = jaxscope.inspect(compiled, x).stage("thunks").unavailable
+    assert missing == Unavailable("XLA cannot store a program with a sort once it has run")
