@@ -2,13 +2,14 @@
 code as syntax, with the parts that JAX is known to have traced."""
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 from jaxscope.analysis.jaxpr.dataflow import Region
 from jaxscope.analysis.jaxpr.flow import Flow
-from jaxscope.analysis.python.parse import Code, parsed
+from jaxscope.analysis.python.parse import Code, nodes_of, parsed
 from jaxscope.analysis.python.scopes import Binds, parameters
 from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.model import Form, Program, Record, Timing, ValueKind
@@ -102,26 +103,33 @@ class TracedScope:
         """Every node that runs in this scope, whether or not a condition guards it."""
         return own_nodes(list(self.body))
 
-    def unconditional(self) -> Iterator[ast.AST]:
+    def unconditional(self) -> tuple[ast.AST, ...]:
         """The nodes that run whenever the body does: nothing under `if`, `while`, `except` …"""
-        waiting: list[ast.AST] = list(reversed(self.body))
-        while waiting:
-            node = waiting.pop()
-            yield node
-            match node:
-                case ast.If() | ast.While() | ast.IfExp():
-                    inner: list[ast.AST] = [node.test]
-                case ast.BoolOp():
-                    inner = [node.values[0]]
-                case ast.Match():
-                    inner = [node.subject]
-                case ast.Try():
-                    inner = [*node.body, *node.finalbody]
-                case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    inner = []
-                case _:
-                    inner = list(ast.iter_child_nodes(node))
-            waiting.extend(reversed(inner))
+        return _unconditional(self.body)
+
+
+@functools.lru_cache(maxsize=32)  # several rules ask for the same
+def _unconditional(body: tuple[ast.stmt, ...]) -> tuple[ast.AST, ...]:
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        match node:
+            case ast.If() | ast.While() | ast.IfExp():
+                inner: list[ast.AST] = [node.test]
+            case ast.BoolOp():
+                inner = [node.values[0]]
+            case ast.Match():
+                inner = [node.subject]
+            case ast.Try():
+                inner = [*node.body, *node.finalbody]
+            case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                inner = []
+            case _:
+                inner = list(ast.iter_child_nodes(node))
+        waiting.extend(reversed(inner))
+    return tuple(found)
 
 
 class TracedCode:
@@ -222,7 +230,7 @@ class TracedCode:
         also of `step = jax.jit(f)`."""
         names = {program.name: program.name for program in self._programs}
         for code in self.codes:
-            for node in ast.walk(code.tree):
+            for node in code.nodes:
                 match node:
                     case ast.Assign(
                         targets=[ast.Name(id=name)],
@@ -239,7 +247,7 @@ class TracedCode:
         """Lines of the cell on which a name occurs, read or stored as `context` says."""
         return [
             node.lineno
-            for node in (ast.walk(self.cell.tree) if self.cell is not None else ())
+            for node in (self.cell.nodes if self.cell is not None else ())
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
         ]
 
@@ -307,7 +315,7 @@ def line_of(node: ast.AST) -> int:
 
 def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[str, str]]:
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     top = alias.name.partition(".")[0]

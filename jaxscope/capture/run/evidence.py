@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.findings import Evidence, NameFact, count_computing, findings
 from jaxscope.analysis.jaxpr.dataflow import Region
-from jaxscope.analysis.python.cell import CellSyntax
-from jaxscope.analysis.python.parse import parsed
+from jaxscope.analysis.python.parse import nodes_of, parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
 from jaxscope.capture.options import error_origin
@@ -42,10 +42,11 @@ def advised(
     try:
         before = {fact.name for fact in known.names}
         names = [
-            name
+            node.id
             for source in record.sources
             if source.kind in _SHARED and (tree := parsed(source)) is not None
-            for name in CellSyntax(tree).mentioned
+            for node in nodes_of(tree)
+            if isinstance(node, ast.Name)
         ]
         later = [
             replace(fact, after=True)
