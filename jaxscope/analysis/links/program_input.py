@@ -45,8 +45,8 @@ _OTHERS = frozenset(
     abs add add_any and atan2 broadcast_in_dim ceil clamp concatenate convert_element_type copy
     copy_p cos div dynamic_slice dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor ge gt
     integer_pow iota is_finite le log log1p logistic lt max min mul name ne neg not or pad pow real
-    imag one_minus_square rem reshape rev round rsqrt select_n sign sin slice split sqrt square squeeze stop_gradient
-    sub tan tanh transpose xor zeros_like
+    imag one_minus_square rem reshape rev round rsqrt select_n sign sin slice split sqrt square
+    squeeze stop_gradient sub tan tanh transpose xor zeros_like
     """.split()  # noqa: SIM905
 )
 """Primitives that are lowered to instructions of which none is costly."""
