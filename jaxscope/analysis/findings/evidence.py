@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
-from jaxscope.analysis.jaxpr.dataflow import Region
 from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.analysis.python.parse import Code, nodes_of, parsed
 from jaxscope.analysis.python.scopes import Binds, parameters
@@ -59,7 +58,7 @@ class Evidence:
     _: KW_ONLY
     computing: tuple[int | None, ...] = ()
     """Result of `count_computing` for each program; None where the text was not read."""
-    regions: tuple[Region | None, ...] = ()
+    flows: tuple[Flow | None, ...] = ()
     """The dataflow of each program; None where it was not read."""
 
 
@@ -139,7 +138,7 @@ class TracedCode:
         record = evidence.record
         self.block = record.form is Form.BLOCK
         self._programs = record.programs
-        self._regions = evidence.regions
+        self._flows = evidence.flows
         self.codes = [
             Code(index, source, tree)
             for index, source in enumerate(record.sources)
@@ -162,8 +161,8 @@ class TracedCode:
     @cached_property
     def flows(self) -> list[tuple[Program, Flow]]:
         """The programs whose dataflow is known, with it."""
-        known = zip(self._programs, self._regions, strict=False)
-        return [(program, region.flow) for program, region in known if region is not None]
+        known = zip(self._programs, self._flows, strict=False)
+        return [(program, flow) for program, flow in known if flow is not None]
 
     def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
         """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""

@@ -24,7 +24,7 @@ _WRAPPED = re.compile(rf"\({TAG.pattern}(\)+)/(jit\([^/\";]*\))")
 _ELSEWHERE = re.compile(rf"/?{TAG.pattern}")
 _STACK_FRAME = re.compile(r" ?stack_frame_id=\d+")
 _COMMON = re.compile(r', metadata=\{op_name="([^"\\]*)"(?: stack_frame_id=(\d+))?\}(.*)')
-"""How JAX writes most of them."""
+"""The usual form of JAX."""
 _EMPTY_METADATA = re.compile(r", metadata=\{\s*\}")
 
 

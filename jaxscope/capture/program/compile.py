@@ -184,7 +184,7 @@ def _read_meanwhile(regions: RegionReader, tagged: Tagged) -> Generator[None]:
 
     def read() -> None:
         with suppress(Exception):  # who needs it later reads it, and says why it cannot
-            _ = regions.region(body).flow
+            regions.flow(body)
 
     worker = threading.Thread(target=read, name="jaxscope dataflow", daemon=True)
     with suppress(RuntimeError):  # no more threads
