@@ -2,13 +2,13 @@
 code as syntax, with the parts that JAX is known to have traced."""
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
-from jaxscope.analysis.jaxpr.dataflow import Region
 from jaxscope.analysis.jaxpr.flow import Flow
-from jaxscope.analysis.python.parse import Code, parsed
+from jaxscope.analysis.python.parse import Code, nodes_of, parsed
 from jaxscope.analysis.python.scopes import Binds, parameters
 from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.model import Form, Program, Record, Timing, ValueKind
@@ -58,7 +58,7 @@ class Evidence:
     _: KW_ONLY
     computing: tuple[int | None, ...] = ()
     """Result of `count_computing` for each program; None where the text was not read."""
-    regions: tuple[Region | None, ...] = ()
+    flows: tuple[Flow | None, ...] = ()
     """The dataflow of each program; None where it was not read."""
 
 
@@ -102,26 +102,33 @@ class TracedScope:
         """Every node that runs in this scope, whether or not a condition guards it."""
         return own_nodes(list(self.body))
 
-    def unconditional(self) -> Iterator[ast.AST]:
+    def unconditional(self) -> tuple[ast.AST, ...]:
         """The nodes that run whenever the body does: nothing under `if`, `while`, `except` …"""
-        waiting: list[ast.AST] = list(reversed(self.body))
-        while waiting:
-            node = waiting.pop()
-            yield node
-            match node:
-                case ast.If() | ast.While() | ast.IfExp():
-                    inner: list[ast.AST] = [node.test]
-                case ast.BoolOp():
-                    inner = [node.values[0]]
-                case ast.Match():
-                    inner = [node.subject]
-                case ast.Try():
-                    inner = [*node.body, *node.finalbody]
-                case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    inner = []
-                case _:
-                    inner = list(ast.iter_child_nodes(node))
-            waiting.extend(reversed(inner))
+        return _unconditional(self.body)
+
+
+@functools.lru_cache(maxsize=32)  # several rules ask for the same
+def _unconditional(body: tuple[ast.stmt, ...]) -> tuple[ast.AST, ...]:
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        match node:
+            case ast.If() | ast.While() | ast.IfExp():
+                inner: list[ast.AST] = [node.test]
+            case ast.BoolOp():
+                inner = [node.values[0]]
+            case ast.Match():
+                inner = [node.subject]
+            case ast.Try():
+                inner = [*node.body, *node.finalbody]
+            case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                inner = []
+            case _:
+                inner = list(ast.iter_child_nodes(node))
+        waiting.extend(reversed(inner))
+    return tuple(found)
 
 
 class TracedCode:
@@ -131,7 +138,7 @@ class TracedCode:
         record = evidence.record
         self.block = record.form is Form.BLOCK
         self._programs = record.programs
-        self._regions = evidence.regions
+        self._flows = evidence.flows
         self.codes = [
             Code(index, source, tree)
             for index, source in enumerate(record.sources)
@@ -154,8 +161,8 @@ class TracedCode:
     @cached_property
     def flows(self) -> list[tuple[Program, Flow]]:
         """The programs whose dataflow is known, with it."""
-        known = zip(self._programs, self._regions, strict=False)
-        return [(program, region.flow) for program, region in known if region is not None]
+        known = zip(self._programs, self._flows, strict=False)
+        return [(program, flow) for program, flow in known if flow is not None]
 
     def dotted(self, node: ast.AST, scope: TracedScope | None = None) -> str:
         """`numpy.random.normal` for `np.random.normal`; empty if it is not a name of a module."""
@@ -222,7 +229,7 @@ class TracedCode:
         also of `step = jax.jit(f)`."""
         names = {program.name: program.name for program in self._programs}
         for code in self.codes:
-            for node in ast.walk(code.tree):
+            for node in code.nodes:
                 match node:
                     case ast.Assign(
                         targets=[ast.Name(id=name)],
@@ -239,7 +246,7 @@ class TracedCode:
         """Lines of the cell on which a name occurs, read or stored as `context` says."""
         return [
             node.lineno
-            for node in (ast.walk(self.cell.tree) if self.cell is not None else ())
+            for node in (self.cell.nodes if self.cell is not None else ())
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, context)
         ]
 
@@ -307,7 +314,7 @@ def line_of(node: ast.AST) -> int:
 
 def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[str, str]]:
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     top = alias.name.partition(".")[0]

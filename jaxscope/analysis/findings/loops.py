@@ -92,7 +92,7 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
 
 def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
     """Each loop of a source, with the equations of its body."""
-    nodes = [node for node in ast.walk(code.tree) if isinstance(node, Loop)]
+    nodes = [node for node in code.nodes if isinstance(node, Loop)]
     ranges = [_body_range(code, node) for node in nodes]
     if not nodes:
         return

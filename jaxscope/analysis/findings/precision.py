@@ -61,7 +61,7 @@ def _inputs(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
 
 def _requested(code: Code, traced: TracedCode) -> Iterator[Finding]:
     done: set[int] = set()
-    for node in ast.walk(code.tree):
+    for node in code.nodes:
         if not isinstance(node, ast.Call) or not _ran(code, node, traced):
             continue
         called = traced.dotted(node.func)
@@ -186,7 +186,7 @@ def _expression(equation: Equation, traced: TracedCode) -> str:
     for code in traced.codes:
         if code.index != frame.source:
             continue
-        for node in ast.walk(code.tree):
+        for node in code.nodes:
             if (
                 isinstance(node, ast.BinOp)
                 and code.position(node.lineno, node.col_offset)

@@ -5,6 +5,7 @@ function's first equation repeats, unless that is the next iteration of a Python
 """
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,7 @@ def _loops(frames: tuple[Frame, ...], looped: Sequence[frozenset[int]]) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=32)
 def lines_in_loops(source: Source) -> frozenset[int]:
     """The lines of a source inside a loop of their own function, or of the module."""
     tree = parsed(source)

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes
 from jaxscope.model import Frame
-
-if TYPE_CHECKING:
-    from jaxscope.analysis.jaxpr.flow import Flow
 
 MOST_EQUATIONS = 200_000
 """Functions that use each other twice at each of many levels would double at each level. Beyond
@@ -101,13 +98,6 @@ class Region:
     def size(self) -> int:
         """Equations at all depths."""
         return sum(1 + sum(inner.region.size for inner in step.inner) for step in self.steps)
-
-    @cached_property
-    def flow(self) -> Flow:
-        """The dataflow of a program, where this is its outermost jaxpr."""
-        from jaxscope.analysis.jaxpr.flow import Flow
-
-        return Flow(self)
 
     @cached_property
     def makers(self) -> Mapping[int, tuple[RegionStep, int]]:

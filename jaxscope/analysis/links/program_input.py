@@ -45,8 +45,8 @@ _OTHERS = frozenset(
     abs add add_any and atan2 broadcast_in_dim ceil clamp concatenate convert_element_type copy
     copy_p cos div dynamic_slice dynamic_update_slice eq erf exp exp2 expand_dims expm1 floor ge gt
     integer_pow iota is_finite le log log1p logistic lt max min mul name ne neg not or pad pow real
-    imag rem reshape rev round rsqrt select_n sign sin slice split sqrt square squeeze stop_gradient
-    sub tan tanh transpose xor zeros_like
+    imag one_minus_square rem reshape rev round rsqrt select_n sign sin slice split sqrt square
+    squeeze stop_gradient sub tan tanh transpose xor zeros_like
     """.split()  # noqa: SIM905
 )
 """Primitives that are lowered to instructions of which none is costly."""
@@ -102,14 +102,14 @@ def flow_of_module(module: HloModule, tagged: Mapping[str, tuple[int, ...]]) -> 
     return InputFlow(own, opcodes, order, flow.feeds, flow.reads, products)
 
 
-def flow_of_region(
-    region: Region, paths: TagPaths, taken: Collection[int], compiled: HloModule
+def flow_of_jaxpr(
+    flow: Flow, paths: TagPaths, taken: Collection[int], compiled: HloModule
 ) -> InputFlow | None:
     """The flow of a program by its jaxpr; None where that does not tell what XLA gets.
 
     `taken` are the arguments that the program takes.
     """
-    entry = compiled.entry_computation
+    region, entry = flow.region, compiled.entry_computation
     parameters = sum(one.opcode == "parameter" for one in entry.instructions)
     results = len(entry.root.operands) if entry.root.opcode == "tuple" else 1
     if (len(taken), len(region.results)) != (parameters, results):
@@ -117,13 +117,13 @@ def flow_of_region(
     given: list[str | None] = [None] * region.arguments
     for number, argument in enumerate(sorted(taken)):
         given[argument] = input(number)
-    if not _is_told(region):
+    if not _is_known(region):
         return None
-    return _flow_of_steps(region.flow, given, paths)
+    return _flow_of_steps(flow, given, paths)
 
 
-def _is_told(region: Region) -> bool:
-    """Whether the jaxpr tells what XLA gets: constants may be arguments, and other primitives are
+def _is_known(region: Region) -> bool:
+    """Whether the jaxpr says what XLA gets: constants may be arguments, and other primitives are
     lowered in other ways."""
     known = _CALLS.union(_OTHERS, _COSTLY)
     return not any(

@@ -23,6 +23,8 @@ _BEFORE_SLASH = re.compile(rf"{TAG.pattern}/")
 _WRAPPED = re.compile(rf"\({TAG.pattern}(\)+)/(jit\([^/\";]*\))")
 _ELSEWHERE = re.compile(rf"/?{TAG.pattern}")
 _STACK_FRAME = re.compile(r" ?stack_frame_id=\d+")
+_COMMON = re.compile(r', metadata=\{op_name="([^"\\]*)"(?: stack_frame_id=(\d+))?\}(.*)')
+"""The usual form of JAX."""
 _EMPTY_METADATA = re.compile(r", metadata=\{\s*\}")
 
 
@@ -109,6 +111,11 @@ def clean_hlo(text: str) -> CleanText:
 
 def _read_metadata(text: str) -> tuple[str, tuple[str, int | None]]:
     """The attributes from the metadata on without tags, and the name stack and frame in them."""
+    if (common := _COMMON.match(text)) is not None:
+        name, frame, rest = common.groups()
+        if "eqn_" not in rest and "stack_frame_id=" not in rest:
+            clean = f', metadata={{op_name="{without_tags(name)}"}}{rest}'
+            return clean, (name, None if frame is None else int(frame))
     clean = _EMPTY_METADATA.sub("", _STACK_FRAME.sub("", without_tags(text)))
     return clean, read_attributes(text)[:2]
 

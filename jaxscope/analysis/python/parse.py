@@ -20,9 +20,14 @@ class Code:
     tree: ast.Module
 
     @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, breadth first."""
+        return nodes_of(self.tree)
+
+    @property
     def functions(self) -> list[Function]:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        return [node for node in ast.walk(self.tree) if isinstance(node, kinds)]
+        return [node for node in self.nodes if isinstance(node, kinds)]
 
     def position(self, line: int, column: int) -> tuple[int, int]:
         """A location of the syntax tree, which counts UTF-8 bytes, in characters."""
@@ -43,6 +48,12 @@ def parsed(source: Source) -> ast.Module | None:
     if tree is None and source.kind is not SourceKind.MODULE:
         tree = _tree(_LINE_MAGIC.sub(r"\1None", text))
     return tree
+
+
+@functools.lru_cache(maxsize=32)
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Every node of a tree that `parsed` gave, breadth first."""
+    return tuple(ast.walk(tree))
 
 
 @functools.lru_cache(maxsize=32)

@@ -9,6 +9,7 @@ from typing import Any
 from jaxscope.analysis.jaxpr.autodiff_phase import passes
 from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionValue
 from jaxscope.analysis.jaxpr.flops import equation_flops
+from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry, is_opaque, jaxprs_in
 
@@ -29,6 +30,7 @@ class RegionReader:
         self._bodies: list[JaxprBody] = []
         """Kept alive, because `_regions` goes by identity."""
         self._avals: dict[int, RegionValue] = {}
+        self._flows: dict[int, Flow] = {}
 
     def region(self, body: JaxprBody) -> Region:
         """The region of a jaxpr, with all inner regions."""
@@ -36,6 +38,14 @@ class RegionReader:
         if known is None:
             known = self._regions[id(body)] = self._read(body)
             self._bodies.append(body)
+        return known
+
+    def flow(self, body: JaxprBody) -> Flow:
+        """The dataflow of the program whose outermost jaxpr it is, calls inlined."""
+        region = self.region(body)
+        known = self._flows.get(id(body))
+        if known is None:
+            known = self._flows[id(body)] = Flow(region)
         return known
 
     def _read(self, body: JaxprBody) -> Region:

@@ -40,8 +40,8 @@ _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
     "primitive, name and position"
 )
-_MOST_READ = 20_000
-"""Equations up to which every report needs the dataflow."""
+_READ_MEANWHILE = range(200, 20_000)
+"""Equations of a program of which every report needs the dataflow, and that is worth a thread."""
 Say = Callable[[str], None]
 """Notify of the phase that begins: `tracing`, `compiling`."""
 
@@ -178,10 +178,14 @@ def compile_program(
 def _read_meanwhile(regions: RegionReader, tagged: Tagged) -> Generator[None]:
     """Read the dataflow of the program in a thread: XLA compiles without Python's lock."""
 
+    body = tagged.body
+    if body is None or len(tagged.equations) not in _READ_MEANWHILE:
+        yield
+        return
+
     def read() -> None:
-        if tagged.body is not None and len(tagged.equations) <= _MOST_READ:
-            with suppress(Exception):  # who needs it later reads it, and says why it cannot
-                _ = regions.region(tagged.body).flow
+        with suppress(Exception):  # who needs it later reads it, and says why it cannot
+            regions.flow(body)
 
     worker = threading.Thread(target=read, name="jaxscope dataflow", daemon=True)
     with suppress(RuntimeError):  # no more threads

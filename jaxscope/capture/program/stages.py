@@ -12,7 +12,7 @@ from jaxscope.analysis.hlo import HloModule, parse_module, parsed, real_instruct
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
 from jaxscope.analysis.links.locator import Candidates, Locator
-from jaxscope.analysis.links.program_input import InputFlow, ProgramInput, flow_of_region
+from jaxscope.analysis.links.program_input import InputFlow, ProgramInput, flow_of_jaxpr
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.passes.log import pass_headings, pass_log
 from jaxscope.analysis.passes.remarks import remarks_text
@@ -375,10 +375,10 @@ class Handles:
             return None
         try:
             taken = _jax.kept_arguments(self.lowered)
-            region = self.regions.region(tagged.body)
-            if taken is None or region.size != len(tagged.equations):
+            flow = self.regions.flow(tagged.body)
+            if taken is None or flow.region.size != len(tagged.equations):
                 return None
-            return flow_of_region(region, tagged.tag_paths, taken, compiled)
+            return flow_of_jaxpr(flow, tagged.tag_paths, taken, compiled)
         except Exception:  # the text has it
             return None
 

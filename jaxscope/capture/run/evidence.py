@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxscope.analysis.findings import Evidence, NameFact, count_computing, findings
-from jaxscope.analysis.jaxpr.dataflow import Region
-from jaxscope.analysis.python.cell import CellSyntax
-from jaxscope.analysis.python.parse import parsed
+from jaxscope.analysis.jaxpr.flow import Flow
+from jaxscope.analysis.python.parse import nodes_of, parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
 from jaxscope.capture.options import error_origin
@@ -42,10 +42,11 @@ def advised(
     try:
         before = {fact.name for fact in known.names}
         names = [
-            name
+            node.id
             for source in record.sources
             if source.kind in _SHARED and (tree := parsed(source)) is not None
-            for name in CellSyntax(tree).mentioned
+            for node in nodes_of(tree)
+            if isinstance(node, ast.Name)
         ]
         later = [
             replace(fact, after=True)
@@ -74,7 +75,7 @@ def evidence(record: Record, texts: Sequence[TextSource], known: Known) -> Evide
         None if effects is None else tuple(effects.written),
         known.trace_s if record.form is Form.BLOCK else None,
         computing=tuple([_computing(p, t) for p, t in zip(record.programs, texts, strict=True)]),
-        regions=tuple([_region(p, t) for p, t in zip(record.programs, texts, strict=True)]),
+        flows=tuple([_flow(p, t) for p, t in zip(record.programs, texts, strict=True)]),
     )
 
 
@@ -103,17 +104,17 @@ def _fact(name: str, value: Any) -> NameFact:
     return NameFact(name, kind, aval_text(value) if is_array else "")
 
 
-def _region(program: Program, texts: TextSource) -> Region | None:
+def _flow(program: Program, texts: TextSource) -> Flow | None:
     """The dataflow of a program; None where it is long, or cannot be read."""
     if not isinstance(texts, Handles) or texts.tagged.body is None:
         return None
     if len(program.equations) > _MOST:
         return None
     try:
-        region = texts.regions.region(texts.tagged.body)
+        flow = texts.regions.flow(texts.tagged.body)
     except Exception:  # an equation of an unknown form
         return None
-    return region if region.size == len(program.equations) else None
+    return flow if flow.region.size == len(program.equations) else None
 
 
 def _computing(program: Program, texts: TextSource) -> int | None:

@@ -15,8 +15,8 @@ from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.program_input import (
     InputFlow,
     ProgramInput,
+    flow_of_jaxpr,
     flow_of_module,
-    flow_of_region,
 )
 from jaxscope.capture import _jax
 from tests.capture.program.linked import Linked, link
@@ -49,7 +49,7 @@ def rows(x: Any, w: Any) -> Any:
 
 def unused(x: Any, w: Any) -> Any:
     y = x @ w.T
-    (x @ w) @ w
+    _ = (x @ w) @ w
     return y.sum()
 
 
@@ -59,7 +59,7 @@ def _by_jaxpr(linked: Linked) -> InputFlow | None:
     taken = _jax.kept_arguments(linked.handles.lowered)
     assert taken is not None
     compiled = parse_module(linked.compiled.as_text())
-    return flow_of_region(handles.regions.region(tagged.body), tagged.tag_paths, taken, compiled)
+    return flow_of_jaxpr(handles.regions.flow(tagged.body), tagged.tag_paths, taken, compiled)
 
 
 def _locator(linked: Linked) -> Locator:
