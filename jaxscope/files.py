@@ -46,7 +46,7 @@ def write(path: str | Path, data: str | bytes) -> Path:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is not None:
             # Not the temporary file: the one that was asked for.
-            raise OSError(error.errno, error.strerror, str(target)) from error
+            raise OSError(error.errno, error.strerror, str(target)) from None
         raise
     return target
 

@@ -459,6 +459,12 @@ def test_arrays_without_dimensions_or_elements_are_inputs(notebook: Notebook, na
     assert [(r.measured, r.agrees) for r in notebook.names["c"].rows] == [(True, True)] * 2
 
 
+def test_a_float64_constant_of_numpy_makes_no_result_differ(notebook: Notebook) -> None:
+    bench(notebook, f"%%jaxbench {QUICK}\n# numpy\nnp.tanh(x) * np.ones(32)\n# jax\njnp.tanh(x)")
+    assert [r.dtype for r in notebook.names["c"].rows] == ["float64", "float32"]
+    assert all(r.agrees for r in notebook.names["c"].rows)
+
+
 def test_a_nan_that_both_have_is_no_difference_and_one_that_one_has_is(notebook: Notebook) -> None:
     ran = bench(notebook, f"%%jaxbench --vs numpy,jax {QUICK}\nxp.sin(half)")
     assert [r.agrees for r in notebook.names["c"].rows] == [True, True]

@@ -433,6 +433,17 @@ def test_a_static_input_is_the_fix_only_where_the_code_would_see_its_value(
     assert (again.error is None) is bool(fixable)
 
 
+def test_a_leaked_tracer_is_named_with_the_line_that_reads_it(notebook: Notebook) -> None:
+    notebook.must("leaked = []\njax.jit(lambda v: leaked.append(v))(x)")
+    error = notebook.run(jit("y = x + 1\nq = leaked[0] + y")).error
+    assert type(error).__name__ == "UnexpectedTracerError"
+    assert error is not None
+    [note] = error.__notes__
+    assert note.startswith("jaxscope: Line 3: `leaked` keeps a tracer of an earlier trace")
+    notebook.must("del leaked")
+    next_cell_works(notebook)
+
+
 def test_a_line_says_nothing_of_errors_that_are_not_of_jax(notebook: Notebook) -> None:
     for line in ("%jaxjit user(nowhere)", "%jaxjit user(x, x)", "%jaxjit rows.index(7)"):
         ran = notebook.run(line)

@@ -19,6 +19,7 @@ _FACTOR = 64
 _NUMBERS = "biufcV"
 """The kinds of dtypes that hold numbers; JAX's own, such as bfloat16, are of kind V."""
 _INEXACT = "fcV"
+_DOUBLES = ("float64", "complex128")
 """The kinds of dtypes that round; V is bfloat16 of ml_dtypes."""
 
 
@@ -142,11 +143,18 @@ def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None)
 
 
 def expected(leaves: Sequence[Any], inputs: Iterable[Any]) -> float:
-    """The precision of the inputs where a result is a Python number, which is always a double;
-    else 0: an array's dtype has its own precision."""
-    if not any(type(leaf) in (float, complex) for leaf in leaves):
-        return 0.0
-    return max([_eps(array.dtype) for array in inputs if array.dtype.kind in _INEXACT], default=0.0)
+    """The precision of the inputs where the type of a result promises more than they have; else 0.
+
+    A Python number is always a double, and so is what NumPy makes of a float32 array and a float64
+    constant.
+    """
+    given = max(
+        [_eps(array.dtype) for array in inputs if array.dtype.kind in _INEXACT], default=0.0
+    )
+    if any(type(leaf) in (float, complex) for leaf in leaves):
+        return given
+    doubles = [leaf for leaf in leaves if str(getattr(leaf, "dtype", "")) in _DOUBLES]
+    return min(given, _eps(np.dtype(np.float32))) if doubles else 0.0
 
 
 def difference(result: Any, wanted: Any) -> float:

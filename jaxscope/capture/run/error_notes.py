@@ -20,6 +20,7 @@ from jax.core import Tracer
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import FunctionCall
+from jaxscope.capture.inputs.mutation import find_tracer
 from jaxscope.capture.options.composition import Composition
 from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
@@ -81,6 +82,13 @@ class CellErrors:
     def fix(self, error: BaseException) -> str | None:
         """The line and the fix, or None where there is no fix."""
         line = line_of(error, self.cell.file)
+        if isinstance(error, jax.errors.UnexpectedTracerError) and (kept := self._keeps_tracer()):
+            line = self.cell.syntax.first_use(kept) if line is None else line
+            where = "" if line is None else f"Line {line}: "
+            return (
+                f"{where}`{kept}` keeps a tracer of an earlier trace: let the function that was "
+                "traced return that value instead."
+            )
         fix = error_site.with_site(self._fix(error, line), error)
         if fix is None:
             return None
@@ -104,6 +112,11 @@ class CellErrors:
                 "number of devices. `%jaxdevices --cpu N` simulates more, before JAX starts."
             )
         return jax_errors.fix(error, self.values, pmap=pmap)
+
+    def _keeps_tracer(self) -> str:
+        """The first name that the cell reads and that holds a tracer; empty where none does."""
+        names = self.cell.syntax.reads
+        return next((n for n in names if n in self.values and find_tracer(self.values[n])), "")
 
     def _asserts(self, line: int | None) -> bool:
         return line is not None and any(

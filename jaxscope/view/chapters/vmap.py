@@ -24,6 +24,7 @@ from jaxscope.view.chapters.gradient import JACOBIANS, asked_mode
 
 _CODE = 22
 """Characters of a source line in the table; the whole line is in the source."""
+_RESULTS_OF_A_LINE = 4
 _NAMES = 6
 _BRIEF = 8
 """Most lines of a table in the short text report."""
@@ -240,6 +241,9 @@ def _lines(
 def _line(line: BatchedLine, batching: Batching, primitives: dict[int, str]) -> str:
     rows = line_results(line, primitives)
     found = [_result(row, batching) for row in rows if not row.is_plain()]
+    if len(found) > _RESULTS_OF_A_LINE:  # a model called on one line has one of each layer
+        left = words.count(len(found) - _RESULTS_OF_A_LINE + 1, "more result")
+        found[_RESULTS_OF_A_LINE - 1 :] = [left]
     plain: dict[tuple[int, ...], Counter[str]] = {}
     for row in rows:
         if row.is_plain():

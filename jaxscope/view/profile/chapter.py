@@ -115,7 +115,7 @@ def _elsewhere(record: Record, profile: Profile) -> Iterator[str]:
         if row.share >= WORTH:
             mark = "≈" if row.is_estimate else ""
             yield (
-                f"Line {line} of {record.sources[source].name} takes most: {mark}"
+                f"In {record.sources[source].name}, most time is on line {line}: {mark}"
                 f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
                 f"`{code(record, (source, line))}`"
             )

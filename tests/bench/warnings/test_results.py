@@ -41,7 +41,9 @@ def test_a_number_of_python_is_no_more_precise_than_the_inputs_it_was_made_of():
     inputs = (np.ones(4, np.float32), np.ones(4, np.int64))
     coarsest = checks.expected([1.5], inputs)
     assert coarsest == np.finfo(np.float32).eps
-    assert checks.expected([np.float64(1.5)], inputs) == 0.0
+    assert checks.expected([np.ones(4)], inputs) == coarsest
+    assert checks.expected([np.ones(4, np.float32)], inputs) == 0.0
+    assert checks.expected([np.ones(4)], [np.ones(4)]) == np.finfo(np.float64).eps
     assert checks.expected([1.5], [np.ones(4, np.int64)]) == 0.0
     result, wanted = [np.asarray(1 + 1e-6)], [np.asarray(1.0)]
     assert checks.check(result, wanted, 4, coarsest=coarsest).warnings == ()

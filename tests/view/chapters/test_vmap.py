@@ -87,6 +87,20 @@ def test_every_line_has_its_batching_result(golden: m.Record) -> None:
     ]
 
 
+def test_a_line_with_many_results_counts_the_last_ones(golden: m.Record) -> None:
+    """As of a line that calls a model of many layers."""
+    dot = m.BatchingResult.DOT_GENERAL
+    found = [m.BatchedEquation(2, (0,), (0,), 15.0, dot, detail=f"({n}×4)") for n in range(7)]
+    made = written(golden, m.Batching((AXIS,), tuple(found)))
+    assert made is not None
+    table = made.parts[-1].table
+    assert table is not None
+    assert table.rows[0][-1] == (
+        "mul → matrix product (0×4); mul → matrix product (1×4); mul → matrix product (2×4); "
+        "4 more results"
+    )
+
+
 def test_several_axes_are_distinguished(golden: m.Record) -> None:
     axes = (m.BatchAxis("", 5, 2), m.BatchAxis("j", 7, 3))
     found = (

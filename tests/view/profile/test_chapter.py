@@ -115,7 +115,7 @@ def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
     there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
     rare = LineTime(SourceLine(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
     record = dataclasses.replace(golden, sources=(golden.sources[0], other))
-    said = "Line 2 of model.py takes most: 6 ms (60 %): `h = x @ w`"
+    said = "In model.py, most time is on line 2: 6 ms (60 %): `h = x @ w`"
     for more, expected in (((there, rare), True), ((rare,), False)):
         found = dataclasses.replace(PROFILE, lines=(*PROFILE.lines, *more))
         record = with_profile(record, found)
