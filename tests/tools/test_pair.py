@@ -1,4 +1,4 @@
-"""`tools/pair`: what failed in a browser gets a second run, and nothing else does."""
+"""`tools/pair`: pages that failed, or few other tests, get a second run, and nothing else does."""
 
 from __future__ import annotations
 
@@ -62,8 +62,16 @@ def test_a_page_that_fails_twice_has_failed(tmp_path: Path) -> None:
     assert "FAILED after" in done.stdout.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("others", [(FAILS,), (FAILS, FAILS_ONCE.format(mark="page"))])
-def test_beside_another_failure_nothing_runs_again(tmp_path: Path, others: tuple[str, ...]) -> None:
-    done = pair(tmp_path, FAILS_ONCE.format(mark="browser"), *others)
+def test_few_others_run_again_and_what_fails_twice_has_failed(tmp_path: Path) -> None:
+    done = pair(tmp_path, FAILS_ONCE.format(mark="page"), "def test_right(): pass\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "runs once more, one at a time" in done.stdout
+    again = pair(tmp_path, FAILS)
+    assert again.returncode == 1
+    assert "runs once more, one at a time" in again.stdout
+
+
+def test_where_much_failed_nothing_runs_again(tmp_path: Path) -> None:
+    done = pair(tmp_path, FAILS_ONCE.format(mark="browser"), FAILS, FAILS, FAILS)
     assert done.returncode == 1
     assert "runs once more" not in done.stdout
