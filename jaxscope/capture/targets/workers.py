@@ -64,6 +64,8 @@ class Worker:
     def __init__(self, command: Sequence[str], given: Mapping[str, str]) -> None:
         self.lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self._told = 0
+        """The end of what it had written when it answered; it may end before it is asked again."""
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -99,7 +101,7 @@ class Worker:
             self._process.stdin.flush()
             while not self._has_answered(folder):
                 if not self.alive and not self._has_answered(folder):
-                    raise self._lost(begin)
+                    raise self._lost()
                 spent = time.monotonic() - asked
                 if spent > limit_s:
                     raise WorkerLost(None)
@@ -108,9 +110,11 @@ class Worker:
                     if not self._has_answered(folder, _GRACE_S / max(1.0, spent)):
                         self.end()
                     return written
-            return self._written(begin)
+            written = self._written(begin)
+            self._told = begin + len(written)
+            return written
         except OSError:  # its pipe is closed
-            raise self._lost(begin) from None
+            raise self._lost() from None
         except BaseException:
             self.end()
             raise
@@ -144,9 +148,9 @@ class Worker:
         self._errors.seek(begin)
         return self._errors.read()
 
-    def _lost(self, begin: int) -> WorkerLost:
+    def _lost(self) -> WorkerLost:
         code = self._process.wait(5)
-        written = self._written(begin).decode("utf-8", "replace")
+        written = self._written(self._told).decode("utf-8", "replace")
         lines = [line.strip() for line in written.splitlines() if line.strip()]
         fatal = _FATAL.search(written)
         said = next(filter(None, fatal.groups())) if fatal else ""

@@ -72,6 +72,14 @@ def test_a_crash_is_a_sentence_and_the_next_program_has_a_new_worker(
     assert program().as_text()
 
 
+def test_what_a_worker_says_before_it_is_asked_is_told() -> None:
+    with workers.worker_once([sys.executable, "-c", "exit('out of luck')"], {}) as ended:
+        ended._process.wait(60)
+        with pytest.raises(workers.WorkerLost) as lost:
+            ended.ask(Path(), 60)
+    assert lost.value.said == "out of luck"
+
+
 def test_a_worker_that_never_answers_is_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
