@@ -90,7 +90,11 @@ class Transforms(Family):
         if len(every) > 1:
             once = cell is not None and not given.block and defines(cell)
             return compare_targets(self, every, ran, key, given, once=once)
-        [made] = ran(every)
+        try:
+            [made] = ran(every)
+        except KeyboardInterrupt:
+            self._show_interrupted(given)
+            raise
         self.publish(made, key, given.report, given.view, given.quiet)
         return None if silent else made.value
 
@@ -126,6 +130,15 @@ class Transforms(Family):
                 return [alone] * len(every)
             except BaseException as error:
                 raise display.without_our_frames(error, text.file)  # noqa: B904
+
+    def _show_interrupted(self, given: Namespace) -> None:
+        """The compile time until then, where it was requested."""
+        from jaxscope.results.compile_time import CompileTimes
+
+        found = self.scope.session.interrupted
+        if found is not None:
+            view, quiet = given.view or self.scope.view, given.quiet or self.scope.quiet
+            display.show(CompileTimes(found), self._shell, view, quiet)
 
     def _settings(self, given: Namespace, composition: Composition) -> list[Settings]:
         """The settings of the run; of several targets and meshes, of each."""

@@ -697,10 +697,11 @@ def test_the_cell_that_imports_jax_is_heard_from_its_first_compile_on() -> None:
     assert done.stdout.splitlines()[-1].endswith(" []")
 
 
-def test_an_interrupted_compilation_has_its_seconds_by_line(notebook: Notebook) -> None:
+@pytest.mark.parametrize("magic", ["%%jaxwatch", "%%jaxjit"])
+def test_an_interrupted_compilation_has_its_seconds_by_line(notebook: Notebook, magic: str) -> None:
     notebook.must("import jax, time\nimport jax.numpy as jnp\nx = jnp.ones(3)")
     ran = notebook.run(
-        "%%jaxwatch --compile-time\n"
+        f"{magic} --compile-time\n"
         "def stopped(x):\n"
         "    time.sleep(0.1)\n"
         "    raise KeyboardInterrupt\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,8 @@ from jaxscope.capture.run.measure import Measured
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.timed_calls import place
-from jaxscope.model import Form, Record, Source, TextSource, Timing, Value
+from jaxscope.model import Form, Record, Source, TextSource, Timing, Unavailable, Value
+from jaxscope.model.compiler.compile_time import CompileTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class RunContext:
     programs: Programs | None = None
     _: KW_ONLY
     say: Say = lambda phase: None
+    interrupted: Callable[[CompileTime], None] = lambda found: None
+    """Gets the compile time of a run that was interrupted, where it was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,16 @@ class Invocation:
     clock: CompileClock | None = None
     """Clocks the compilations, where that was requested."""
 
+    def compile_time(self) -> CompileTime | Unavailable | None:
+        """The compile time by line, where it was requested, once the clock has ended."""
+        if self.clock is None:
+            return None
+        names = {source.file: source.name for source in self.sources.all()}
+        texts = {source.file: source.lines for source in self.sources.all()}
+        return self.clock.found(
+            lambda file, line: f"{names.get(file) or os.path.basename(file)}:{line}", texts
+        )
+
 
 @contextmanager
 def invocation(
@@ -69,7 +83,7 @@ def invocation(
         clock = None
         if settings.compile_time:
             clock = stack.enter_context(clocking(context.listener))
-        yield Invocation(
+        given = Invocation(
             title=title,
             form=form,
             settings=settings,
@@ -80,6 +94,15 @@ def invocation(
             began=began,
             clock=clock,
         )
+        try:
+            yield given
+        except KeyboardInterrupt:
+            if clock is not None:
+                clock.end()
+                found = given.compile_time()
+                if isinstance(found, CompileTime):
+                    context.interrupted(found)
+            raise
 
 
 # The values of the steps, besides `TracedProgram`, `Captured` and `Measured`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import sys
 import time
@@ -44,7 +43,6 @@ from jaxscope.model import (
     Unavailable,
     ValueKind,
 )
-from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.compiles import LINKED_AGAIN
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
@@ -111,19 +109,9 @@ def record(
             *given.context.listener.notes,
         ),
         wall_s=time.perf_counter() - given.began,
-        compile_time=_compile_time(given),
+        compile_time=given.compile_time(),
     )
     return result, tuple([described[i].texts for i in order])
-
-
-def _compile_time(given: Invocation) -> CompileTime | Unavailable | None:
-    if given.clock is None:
-        return None
-    names = {source.file: source.name for source in given.sources.all()}
-    texts = {source.file: source.lines for source in given.sources.all()}
-    return given.clock.found(
-        lambda file, line: f"{names.get(file) or os.path.basename(file)}:{line}", texts
-    )
 
 
 def minimal(

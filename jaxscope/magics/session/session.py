@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jaxscope.capture.timing.peaks import PeakCache
     from jaxscope.model import Compile, Record
     from jaxscope.model.compile_log import CellRun, CompileEvent, Log
+    from jaxscope.model.compiler.compile_time import CompileTime
     from jaxscope.model.variants import VariantTrial
     from jaxscope.results.compile_log import CompileLog
     from jaxscope.results.report import Report
@@ -75,6 +76,8 @@ class Session:
         """The cell of each report."""
         self.watched: tuple[int, CompileLog] | None = None
         """The number and the log of a cell that was shown after the last report."""
+        self.interrupted: CompileTime | None = None
+        """The compile time of the last run, where that was requested and interrupted."""
         self.trials: dict[int, dict[int, VariantTrial]] = {}
         """The last trial of each fix, by the number of the cell and of the fix; of as many cells
         as reports are kept."""
@@ -298,11 +301,24 @@ class Session:
 
     def context(self, key: str, say: Callable[[str], None]) -> RunContext:
         """The context of a run under this key: names, caches, and `say` for its progress."""
+        self.interrupted = None
         from jaxscope.capture.run.context import RunContext
 
         programs = self.programs(key)
         space = self._shell.user_ns
-        return RunContext(space, self.listener, self.peaks, self.cell_name, programs, say=say)
+
+        def interrupted(found: CompileTime) -> None:
+            self.interrupted = found
+
+        return RunContext(
+            space,
+            self.listener,
+            self.peaks,
+            self.cell_name,
+            programs,
+            say=say,
+            interrupted=interrupted,
+        )
 
     def cell_key(self, body: str) -> str:
         """The front end's id of the running cell; without one, the first line of its text."""
