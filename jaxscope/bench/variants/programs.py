@@ -34,13 +34,7 @@ from jaxscope.bench.variants.precision import converted, in_precision
 from jaxscope.bench.variants.redefinition import redefined
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.devices import memory
-from jaxscope.capture.forms.call import (
-    FunctionCall,
-    evaluate_call,
-    is_jitted,
-    parse_call,
-    result_part,
-)
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, is_jitted, parse_call
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured, device_and_precision
@@ -193,9 +187,8 @@ class Builder:
             if self._of_line(change):
                 namespace.setdefault("jax", jax)  # the rewrites name it
                 text = change.text
-            asked = parse_call(text, "jaxtry")
-            if self.origin.settings.composition.is_plain:
-                asked, _ = result_part(asked, namespace)
+            plain = self.origin.settings.composition.is_plain
+            asked, _ = parse_call(text, "jaxtry", namespace, plain=plain)
             return evaluate_call(asked, namespace)
         args, kwargs = converted(copied_arguments((tuple(call.args), dict(call.kwargs))), change)
         name = getattr(call.function, "__name__", "")

@@ -137,8 +137,15 @@ class PlainCall(TracedForm):
         return OutcomeReader(inputs, self.inputs.objects, NO_CODE).read({}, (), value)
 
 
-def parse_call(text: str, magic: str) -> ast.expr:
-    """The call, or an expression of names. Raises SettingsError for other text."""
+def parse_call(
+    text: str, magic: str, namespace: MutableMapping[str, Any], *, plain: bool
+) -> tuple[ast.expr, Callable[[Any], Any]]:
+    """The call, or an expression of names, and what takes the part of its result that is asked for.
+
+    Of `step(x)[0]` and `step(x).loss` the call is `step(x)`, where no transform is applied
+    (`plain`): compiled with the part, the rest of the call would be left out. Raises SettingsError
+    for other text.
+    """
     try:
         tree = ast.parse(text.strip(), CALL_FILE, "eval")
     except SyntaxError as error:
@@ -147,24 +154,13 @@ def parse_call(text: str, magic: str) -> ast.expr:
         raise SettingsError(f"%{magic} needs a call such as f(x, y); `{text}` is not a call.")
     # No file holds it: tracebacks find the text of a line here.
     linecache.cache[CALL_FILE] = (len(text), None, [text.strip() + "\n"], CALL_FILE)
-    return tree.body
-
-
-def result_part(
-    asked: ast.expr, namespace: MutableMapping[str, Any]
-) -> tuple[ast.expr, Callable[[Any], Any]]:
-    """The call of `step(x)[0]` or `step(x).loss`, and what takes that part of its result.
-
-    Compiled with it, the rest of the call would be left out. For any other text, what it returns.
-    """
-    holder, inner = None, asked
-    while isinstance(inner, ast.Subscript | ast.Attribute):
-        holder, inner = inner, inner.value
-    if holder is None or not isinstance(inner, ast.Call):
-        return asked, lambda result: result
-    holder.value = ast.copy_location(ast.Name(_RESULT, ast.Load()), inner)
-    tree = ast.Expression(asked)
-    return inner, lambda result: _evaluated(tree, inner, {**namespace, _RESULT: result})
+    holder, call = None, tree.body
+    while plain and isinstance(call, ast.Subscript | ast.Attribute):
+        holder, call = call, call.value
+    if holder is None or not isinstance(call, ast.Call):
+        return tree.body, lambda result: result
+    holder.value = ast.copy_location(ast.Name(_RESULT, ast.Load()), call)
+    return call, lambda result: _evaluated(tree, call, {**namespace, _RESULT: result})
 
 
 def evaluate_call(call: ast.expr, namespace: MutableMapping[str, Any]) -> FunctionCall:

@@ -18,7 +18,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call, result_part
+from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options import error_origin
@@ -112,11 +112,8 @@ def expression(text: str, settings: Settings, context: RunContext, magic: str = 
 
     Raises SettingsError for text that is not a call.
     """
-    asked = parse_call(text, magic)
+    asked, part = parse_call(text, magic, context.namespace, plain=settings.composition.is_plain)
     _wait(settings, context)
-    if not settings.composition.is_plain:
-        return _expression(asked, settings, context, text, magic)
-    asked, part = result_part(asked, context.namespace)
     ran = _expression(asked, settings, context, text, magic)
     return replace(ran, value=part(ran.value))
 
