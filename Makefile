@@ -47,15 +47,24 @@ front-end: .venv/stamp
 .venv/stamp: pyproject.toml tools/environment tools/pytorch
 	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables,bench,xprof,asm,cluster,dask]' --group test --group check
 	@tools/pytorch .venv
+	@touch $@
+
+# What the quickstart needs, on a machine where nothing else is set up yet.
+.venv/demo: pyproject.toml tools/environment
+	@tools/environment .venv "$(PYTHONS)" -e '.[widget,plots,tables]' --group demo
+	@touch $@
 
 .venv-oldest/stamp: pyproject.toml tools/environment
 	@tools/environment .venv-oldest 3.11 -e . --group test \
 	    jax==$(OLDEST_JAX) jaxlib==$(OLDEST_JAX)
+	@touch $@
 
 .venv-newest/stamp: pyproject.toml tools/environment
 	@tools/environment .venv-newest "3.13 3.12" -e . --group test --upgrade jax jaxlib
+	@touch $@
 
-demo: front-end
+demo: $(if $(wildcard .venv/stamp),.venv/stamp,.venv/demo)
+	@$(PY) tools/front_end.py build
 	@mkdir -p out
 	@rm -f out/quickstart.html
 	@$(PY) tools/run_notebook.py demos/01_quickstart.ipynb

@@ -29,6 +29,8 @@ def run(path: Path, timeout: int = 600) -> nbformat.NotebookNode:
         kernel_name="python3",
         resources=resources,
         record_timing=False,
+        # Every run would begin with a warning that TCP is not encrypted, of a local kernel.
+        extra_arguments=["--log-level=ERROR"],
     )
     return client.execute()
 
