@@ -95,20 +95,20 @@ golden: .venv/stamp
 
 test-main: front-end
 	@tools/chromium
-	@JAXSCOPE_HALF_OF_CELLS=0 tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) $(MAIN)
+	@JAXSCOPE_THIRDS_OF_CELLS=0 tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) $(MAIN)
 
 # The oldest declared pair.
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
+	    JAXSCOPE_THIRDS_OF_CELLS="1 2" tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
 
 # The newest declared pair.
 test-newest: .venv-newest/stamp
-	@JAXSCOPE_HALF_OF_CELLS=1 tools/pair .venv-newest $(PYTEST) -n $(WORKERS) $(PAIR)
+	@JAXSCOPE_THIRDS_OF_CELLS="1 2" tools/pair .venv-newest $(PYTEST) -n $(WORKERS) $(PAIR)
 
 # JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
 gpu: .venv/stamp
