@@ -1,15 +1,20 @@
-"""Findings as users meet them: the cells of `tests/analysis/findings` through `%%jaxjit -o r`."""
+"""Findings as users meet them: one file for each cell in `tests/data/findings`, by `%%jaxjit -o r`.
+
+A file has `# fires: kind line N` (`line -` for none, `source helper` where the line is one of the
+helper cell) and `# silent: kind` lines, then the sections `# %% helper`, `# %% setup` and
+`# %% cell`. Lines of the cell count from its heading, where a notebook has the magic.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
 import io
-import sys
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jax
@@ -18,23 +23,48 @@ import pytest
 from jaxscope.analysis.findings import RULES, NameFact, findings
 from jaxscope.capture.run import evidence
 from jaxscope.model import Finding, FindingKind
+from tests.analysis.findings.wording import assert_reads_well
 from tests.magics.cells.cell_shell import CellShell, fresh_session, open_shell
 from tests.paths import TESTS
 
 FILES = sorted((TESTS / "data" / "findings").glob("*.py"))
+CAVEATS = (FindingKind.UNCERTAIN_FIGURE, FindingKind.HOST_BOUND)
+"""They depend on the machine: a healthy cell may have them."""
+FIRES = re.compile(r"# fires: (\w+) line (\d+|-)( source helper)?")
+SILENT = re.compile(r"# silent: (\w+)")
 
 
-def load(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+@dataclass(frozen=True, slots=True)
+class Golden:
+    fires: tuple[tuple[FindingKind, int | None, bool], ...]
+    """(kind, line, whether the line is one of the helper cell)."""
+    silent: tuple[FindingKind, ...]
+    needs: tuple[str, ...]
+    sections: dict[str, str]
+    options: str
 
 
-golden = load("findings_golden", TESTS / "analysis" / "findings" / "test_findings_golden.py")
+def read(path: Path) -> Golden:
+    head, *parts = re.split(r"^# %% ", path.read_text(encoding="utf-8"), flags=re.M)
+    fires, silent, needs = [], [], []
+    for line in head.splitlines()[1:]:
+        if match := FIRES.fullmatch(line):
+            number = None if match[2] == "-" else int(match[2])
+            fires.append((FindingKind(match[1]), number, bool(match[3])))
+        elif match := SILENT.fullmatch(line):
+            silent.append(FindingKind(match[1]))
+        elif line.startswith("# needs: "):
+            needs += line.removeprefix("# needs: ").split()
+        elif line.strip():
+            raise ValueError(f"{path.name}: what does {line!r} mean?")
+    sections, options = {}, ""
+    for part in parts:
+        title, _, body = part.partition("\n")
+        name, _, more = title.partition(" ")
+        sections[name] = body
+        options = more if name == "cell" else options
+    assert fires or silent, f"{path.name} expects nothing"
+    return Golden(tuple(fires), tuple(silent), tuple(needs), sections, options)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +88,8 @@ def report_of(shell: CellShell, sections: dict[str, str], options: str) -> Any:
 # What NumPy and JAX say themselves about some of these cells.
 @pytest.mark.filterwarnings("ignore:Explicitly requested dtype:UserWarning")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_report_has_the_findings_that_the_file_names(shell: CellShell, path: Path) -> None:
-    case = golden.read(path)
+def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Path) -> None:
+    case = read(path)
     for package in case.needs:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
@@ -72,12 +102,19 @@ def test_a_report_has_the_findings_that_the_file_names(shell: CellShell, path: P
         finally:
             shell.run_line_magic("unload_ext", "jaxscope")
     assert [note for note in report.record.notes if "jaxscope: the rule" in note] == []
+    texts = [source.text.strip() for source in report.record.sources]
+    helper_text = case.sections.get("helper", "").strip()
     said = [f"{f.kind} line {f.line} source {f.source}: {f.message}" for f in report.findings]
     for kind, line, helper in case.fires:
-        places = [(f.line, f.source != 0) for f in report.findings if f.kind is kind]
+        made = [f for f in report.findings if f.kind is kind]
+        places = [(f.line, texts[f.source] == helper_text) for f in made]
         assert places == [(line, helper)], said
     for kind in case.silent:
         assert not [f for f in report.findings if f.kind is kind], said
+    if not case.fires:
+        assert [f for f in report.findings if f.kind not in CAVEATS] == [], said
+    for finding in report.findings:
+        assert_reads_well(finding)
 
 
 def test_findings_that_fail_leave_the_report_and_a_note(

@@ -104,10 +104,7 @@ def test_other_modes_of_ipython_show_more_than_the_default(
     counts: dict[str, int] = {}
     for mode in MODES:
         notebook.shell.ast_node_interactivity = mode
-        counts[mode] = sum(
-            len(shows(notebook, displayed, f"%%jaxjit -q -n 1\n{body}")[0])
-            for body in BODIES.values()
-        )
+        counts[mode] = sum(len(shows(notebook, displayed, body)[0]) for body in BODIES.values())
     assert counts["all"] > counts["last"] > counts["last_expr"] > counts["none"] == 0
     assert counts["last_expr_or_assign"] > counts["last_expr"]
 
