@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +12,9 @@ from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, Re
 from jaxscope.analysis.jaxpr.flops import equation_flops
 from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.computation import computation
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry, is_opaque, jaxprs_in
+from jaxscope.model import Gradient
 
 # They execute a jaxpr on all their inputs, once, and give its results.
 _CALLS = frozenset({
@@ -31,6 +34,9 @@ class RegionReader:
         """Kept alive, because `_regions` goes by identity."""
         self._avals: dict[int, RegionValue] = {}
         self._flows: dict[int, Flow] = {}
+        self._computation: Hashable = None
+        self.gradient: tuple[Hashable, Gradient | None] | None = None
+        """What was read of its regions last, behind all else that it was read from."""
 
     def region(self, body: JaxprBody) -> Region:
         """The region of a jaxpr, with all inner regions."""
@@ -47,6 +53,12 @@ class RegionReader:
         if known is None:
             known = self._flows[id(body)] = Flow(region)
         return known
+
+    def computation(self, jaxpr: Any) -> Hashable:
+        """The key of the outermost jaxpr; see `computation`."""
+        if self._computation is None:
+            self._computation = computation(jaxpr)
+        return self._computation
 
     def _read(self, body: JaxprBody) -> Region:
         jaxpr = body.jaxpr

@@ -11,7 +11,9 @@ from jaxscope.analysis.gradient.jacobians import jacobian
 from jaxscope.analysis.gradient.residuals import residuals
 from jaxscope.analysis.jaxpr.dataflow import Region
 from jaxscope.analysis.jaxpr.flops import flops_by_phase
+from jaxscope.analysis.links.line_links import Same
 from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.reader import JaxprBody
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.model import Batching, Checkpoint, Equation, Gradient, Phase, Source, Stage
 
@@ -37,8 +39,25 @@ def gradient_of(
         return None
     if all(equation.phase is Phase.PRIMAL for equation in equations):
         return None
+    regions = regions or RegionReader()
+    read_from = (tuple(names), tuple(sources), Same(compiled), Same(batching))
+    if regions.gradient is None or regions.gradient[0] != read_from:
+        found = _read(regions, tagged.body, equations, names, sources, compiled, batching)
+        regions.gradient = read_from, found
+    return regions.gradient[1]
+
+
+def _read(
+    regions: RegionReader,
+    body: JaxprBody,
+    equations: tuple[Equation, ...],
+    names: Sequence[str],
+    sources: Sequence[Source],
+    compiled: Stage | None,
+    batching: Batching | None,
+) -> Gradient | None:
     try:
-        region = (regions or RegionReader()).region(tagged.body)
+        region = regions.region(body)
         if region.size != len(equations):
             return None
         saved = residuals(region, names)

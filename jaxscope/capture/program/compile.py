@@ -162,16 +162,35 @@ def compile_program(
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
                 request.programs.put(key, entry)
-    if reused:
+    earlier = None
+    if request.programs is not None and key is not None:
+        earlier = request.programs.handles.get(key)
+    if reused and earlier is not None and not program.vmaps and _is_same(tagged, regions, earlier):
+        tagged, regions = earlier.tagged, earlier.regions
+    elif reused:
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources, regions)
     handles.stored = entry.stored
+    if earlier is not None:
+        handles.reuse(earlier)
     if request.programs is not None and key is not None:
-        if (earlier := request.programs.handles.get(key)) is not None:
-            handles.reuse(earlier)
         request.programs.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
+
+
+def _is_same(tagged: Tagged, regions: RegionReader, earlier: Handles) -> bool:
+    """Whether a program is that of an earlier run, lines, names and what it leaves out included, so
+    that what was read of that one holds for it. A vmap is read by the objects of its own trace."""
+    old = earlier.tagged
+    if not tagged.hash or tagged.hash != old.hash or tagged.tag_paths != old.tag_paths:
+        return False
+    if tagged.equations != old.equations:
+        return False
+    try:
+        return regions.computation(tagged.jaxpr) == earlier.regions.computation(old.jaxpr)
+    except Exception:  # a parameter that cannot be compared
+        return False
 
 
 @contextmanager
