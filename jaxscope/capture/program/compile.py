@@ -22,6 +22,7 @@ from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.gradient import reader_ahead
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, has_tags, tag
 from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -35,6 +36,7 @@ from jaxscope.capture.targets.compiled import compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.capture.vmap import without_arrays
+from jaxscope.model import Source
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
@@ -157,7 +159,7 @@ def compile_program(
         reused = entry is not None
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
-            with _read_meanwhile(regions, tagged):
+            with _read_meanwhile(regions, tagged, request.paths, sources.all()):
                 compiled = lowered.compile() if target is None else compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
@@ -194,17 +196,23 @@ def _is_same(tagged: Tagged, regions: RegionReader, earlier: Handles) -> bool:
 
 
 @contextmanager
-def _read_meanwhile(regions: RegionReader, tagged: Tagged) -> Generator[None]:
-    """Read the dataflow of the program in a thread: XLA compiles without Python's lock."""
+def _read_meanwhile(
+    regions: RegionReader, tagged: Tagged, names: Sequence[str], sources: Sequence[Source]
+) -> Generator[None]:
+    """Read what needs only the jaxpr in a thread: XLA compiles without Python's lock."""
 
     body = tagged.body
     if body is None or len(tagged.equations) not in _READ_MEANWHILE:
         yield
         return
+    parts: list[Callable[[], object]] = [lambda: regions.flow(body)]
+    with suppress(Exception):  # who needs it later reads it, and says why it cannot
+        parts.append(reader_ahead(tagged, names, sources, regions))
 
     def read() -> None:
-        with suppress(Exception):  # who needs it later reads it, and says why it cannot
-            regions.flow(body)
+        for part in parts:
+            with suppress(Exception):
+                part()
 
     worker = threading.Thread(target=read, name="jaxscope dataflow", daemon=True)
     with suppress(RuntimeError):  # no more threads
