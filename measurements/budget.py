@@ -41,6 +41,12 @@ def ratio_to_median(
     return {**found, "yardstick_samples": list(yardstick_s)}
 
 
+def with_floor(found: dict[str, Any], floor_s: Sequence[float]) -> dict[str, Any]:
+    """The ratio beside the part of it that no change of ours can save, measured in the same run."""
+    middle = statistics.median(floor_s)
+    return {**found, "floor_s": middle, "floor_ratio": middle / found["yardstick_s"]}
+
+
 def difference(
     seconds: Sequence[float], yardstick_s: Sequence[float], budget_s: float, yardstick: str
 ) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.tags import TAG, TAG_HEX, TagPaths, clean_hlo
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Equation, Program, Stage, StageKind
-from measurements.budget import bounded, ratio_to_median, within_bytes
+from measurements.budget import bounded, ratio_to_median, with_floor, within_bytes
 from measurements.process import printed
 from tests.capture.program.linked import link
 from tests.capture.program.programs import transformer_step
@@ -60,6 +60,7 @@ def cost(instructions: int, rounds: int = ROUNDS) -> dict[str, Any]:
     text = _repeated(raw, copies)
     equations, tag_paths = _repeated_equations(linked.tagged, copies)
     build_s: list[float] = []
+    floor_s: list[float] = []
     stage = Stage(StageKind.OPTIMIZED_HLO)
     program = Program("train", ("jit",), ("cpu:0",), (), (), constants=(), equations=())
     for _ in range(rounds):
@@ -73,6 +74,8 @@ def cost(instructions: int, rounds: int = ROUNDS) -> dict[str, Any]:
         program = dataclasses.replace(program, equations=equations)
         stage_lines(program, stage, 1)
         build_s.append(time.perf_counter() - start)
+        with quiet_gc():
+            floor_s.append(_seconds(parse_module, stage.text))
         # A different tuple object, so that the next round builds its index again.
         equations = (*equations[:-1], equations[-1])
     anchored = [anchor.line for anchor in stage.anchors]
@@ -82,7 +85,9 @@ def cost(instructions: int, rounds: int = ROUNDS) -> dict[str, Any]:
     return {
         "instructions": once * copies,
         "equations": len(equations),
-        "build": ratio_to_median(build_s, xla_s, BUDGET, f"XLA, one step x {copies}"),
+        "build": with_floor(
+            ratio_to_median(build_s, xla_s, BUDGET, f"XLA, one step x {copies}"), floor_s
+        ),
         "seconds": bounded(statistics.median(build_s), SECONDS.get(instructions)),
         "line to instructions": _look_up(forward),
         "instruction to lines": _look_up(backward),

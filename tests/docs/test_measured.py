@@ -91,18 +91,18 @@ def test_the_page_has_a_row_for_each_group_with_its_budget(tmp_path: Path):
 
 def test_the_page_begins_with_the_ratios_to_yardsticks(tmp_path: Path):
     row = {"ratio": 0.12, "budget": 0.15, "ok": True, "yardstick": "import numpy", "samples": [1]}
-    over = {**row, "ratio": 2.0, "ok": False}
+    over = {**row, "ratio": 2.0, "ok": False, "floor_ratio": 0.5}
     measured = {"import jaxscope": row, "load": over, "again": {"ratio": 1.0}}
     for name, found in (("startup", measured), ("first_cell", over)):
         data = {"environment": {}, "measured": found}
         (tmp_path / f"{name}.json").write_text(json.dumps(data), "utf-8")
     head, _, _ = page(tmp_path, ("startup", "first_cell")).partition("\n\n## startup")
     assert head.splitlines()[4:] == [
-        "| what | yardstick in the same run | ratio | budget | |",
-        "|---|---|---|---|---|",
-        "| startup · import jaxscope | import numpy | 0.12 | 0.15 | within |",
-        "| startup · load | import numpy | 2 | 0.15 | **over** |",
-        "| first_cell | import numpy | 2 | 0.15 | **over** |",
+        "| what | yardstick in the same run | ratio | floor | budget | |",
+        "|---|---|---|---|---|---|",
+        "| startup · import jaxscope | import numpy | 0.12 |  | 0.15 | within |",
+        "| startup · load | import numpy | 2 | 0.5 | 0.15 | **over** |",
+        "| first_cell | import numpy | 2 | 0.5 | 0.15 | **over** |",
     ]
 
 

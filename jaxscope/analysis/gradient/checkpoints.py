@@ -54,23 +54,23 @@ def checkpoints(
     equations: Sequence[Equation],
     sources: Sequence[Source] = (),
     compiled: Mapping[int, int] | None = None,
+    called: "Sequence[Called] | None" = None,
 ) -> tuple[Checkpoint, ...]:
     """The functions on which a checkpoint would free most, of a program with one derivative.
 
     The `sources` distinguish iterations of a Python loop inside a function from calls of it.
     `compiled` are the bytes of the compiled residuals by the equation that makes them; outside
-    loops they count instead of those of the equations.
+    loops they count instead of those of the equations. `called` is their `calls_by_region`.
     """
-    looped = [lines_in_loops(source) for source in sources]
+    if called is None:
+        called = calls_by_region(region, equations, [*map(lines_in_loops, sources)])
     found: dict[Function, _Effect] = {}
     total = 0.0
-    there = frozenset(range(region.arguments + region.constants))
-    for here in _heres(RegionUse(region), frozenset(), there):
+    for here, every in called:
         if not here.saved_for_outer:
             values = here.use.region.values
             total = max(total, sum(values[value].bytes for value in here.saved))
         readers = _readers(here, equations)
-        every = calls_in(here.use, here.phases, here.gradients, equations, looped)
         for function, calls in every.items():
             effect = found.setdefault(function, _Effect())
             outside = {v for v, all_of in readers.items() if function not in all_of}
@@ -100,6 +100,17 @@ def checkpoints(
     return tuple(alike.values())[:_MOST]
 
 
+def calls_by_region(
+    region: Region, equations: Sequence[Equation], looped: Sequence[frozenset[int]]
+) -> "list[Called]":
+    """The calls of each function in each region with forward work; `looped` as in `calls_in`."""
+    there = frozenset(range(region.arguments + region.constants))
+    return [
+        (here, calls_in(here.use, here.phases, here.gradients, equations, looped))
+        for here in _heres(RegionUse(region), frozenset(), there)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Here:
     """A region with forward work."""
@@ -120,6 +131,10 @@ class _Here:
     def saved_for_outer(self) -> bool:
         """Whether the backward pass that reads its values is further out."""
         return any(first != self.use.first for first, _ in self.gradients)
+
+
+Called = tuple[_Here, dict[Function, list[CalledEquations]]]
+"""A region, and the calls of functions in it."""
 
 
 def _heres(

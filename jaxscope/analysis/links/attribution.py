@@ -8,7 +8,7 @@ tagged. Where several equations lie there, all of them are candidates.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from jaxscope.analysis.cost.counter import CostCounter
 from jaxscope.analysis.hlo import HloModule, Instruction
@@ -195,7 +195,7 @@ class Attribution:
         equation that lies there, what reads it, or what feeds it."""
         name = instruction.name
         known = self._costly.keys()
-        for edges in (self._flow.reads, self._flow.feeds):
+        for edges in (self._flow.reads, self._flow.feeds) if known else ():
             beside = self._flow.nearest(name, edges, lambda n: n in self._tagged or n in known)
             found = dict.fromkeys(e for n in beside for e in self._costly.get(n, ()))
             if found:
@@ -243,7 +243,7 @@ class Attribution:
     def _around(self, name: str) -> tuple[list[str | int], list[str | int]]:
         """The nearest equations and borders that feed it, and those that read it."""
 
-        def anchors(edges: Mapping[str, list[str]]) -> list[str | int]:
+        def anchors(edges: Callable[[str], list[str]]) -> list[str | int]:
             near = self._flow.nearest(name, edges, lambda n: n in self._tagged or is_border(n))
             found = ((n,) if is_border(n) else self._tagged[n][:1] for n in near)
             return list(dict.fromkeys(one for few in found for one in few))

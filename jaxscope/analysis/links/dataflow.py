@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from jaxscope.analysis.hlo import HloModule, Instruction
+from jaxscope.analysis.hlo import HloModule, Instruction, users
 
 DISSOLVED = frozenset({"fusion", "call"})
 _SEEN_THROUGH = frozenset({"tuple", "get-tuple-element", "parameter", "constant", *DISSOLVED})
@@ -21,39 +21,62 @@ class Dataflow:
     """The instructions that compute, or that `holds` accepts, and the edges between them.
 
     The k-th parameter and the k-th result of the program are nodes, too: `input(k)`, `output(k)`.
+    Edges are found when they are asked for: most instructions have tags, and few others are near
+    one without.
     """
 
     def __init__(self, module: HloModule, holds: Callable[[Instruction], bool]) -> None:
         """`holds` decides whether a bitcast is a node or seen through."""
         self._module = module
+        self._holds = holds
         self._callers: dict[str, list[Instruction]] = {}
         for instruction in module.instructions():
             if instruction.opcode in DISSOLVED:
                 for called in instruction.called:
                     self._callers.setdefault(called, []).append(instruction)
-        self.feeds: dict[str, list[str]] = {}
-        self.reads: dict[str, list[str]] = {}
-        nodes = [
-            i
-            for i in module.instructions()
-            if i.opcode not in _SEEN_THROUGH and (i.opcode != "bitcast" or holds(i))
-        ]
-        self._nodes = {node.name for node in nodes}
-        self._arriving: dict[str, dict[str, None]] = {}
-        for node in nodes:
-            self._connect(node.name, node.operands)
         root = module.entry_computation.root
-        results = root.operands if root.opcode == "tuple" else (root.name,)
-        for k, name in enumerate(results):
-            self._connect(output(k), (name,))
+        self._results = root.operands if root.opcode == "tuple" else (root.name,)
+        self._arriving: dict[str, dict[str, None]] = {}
+        self._reads: dict[str, list[str]] = {}
+        self._users: dict[str, dict[str, list[Instruction]]] = {}
 
-    def nearest(self, start: str, edges: Edges, anchors: Callable[[str], bool]) -> list[str]:
+    def edges(self) -> tuple[Edges, Edges]:
+        """All of them: what feeds each node, and what reads it."""
+        feeds: dict[str, list[str]] = {}
+        reads: dict[str, list[str]] = {}
+        nodes = [(i.name, i.operands) for i in self._module.instructions() if self._is_node(i)]
+        for node, operands in (*nodes, *((output(k), (r,)) for k, r in enumerate(self._results))):
+            if sources := self._sources(operands):
+                feeds[node] = sources
+            for source in sources:
+                reads.setdefault(source, []).append(node)
+        return feeds, reads
+
+    def feeds(self, node: str) -> list[str]:
+        """The nodes whose values an instruction gets."""
+        instruction = self._module.instruction(node)
+        return [] if instruction is None else self._sources(instruction.operands)
+
+    def reads(self, node: str) -> list[str]:
+        """The nodes that get an instruction's value, in the order of the text."""
+        known = self._reads.get(node)
+        if known is None:
+            instructions, results = self._reached(node)
+            readers = [i for i in instructions if node in self._sources(i.operands)]
+            known = [i.name for i in sorted(readers, key=lambda i: i.line)]
+            known += [output(k) for k in results if node in self._sources((self._results[k],))]
+            self._reads[node] = known
+        return known
+
+    def nearest(
+        self, start: str, edges: Callable[[str], Iterable[str]], anchors: Callable[[str], bool]
+    ) -> list[str]:
         """The first anchors on every path from an instruction."""
         seen, border, found = {start}, [start], list[str]()
         while border:
             ahead: list[str] = []
             for node in border:
-                for other in edges.get(node, ()):
+                for other in edges(node):
                     if other in seen:
                         continue
                     seen.add(other)
@@ -63,24 +86,58 @@ class Dataflow:
             border = ahead
         return found
 
-    def _connect(self, node: str, operands: Iterable[str]) -> None:
-        """Add the edges from the nodes whose values arrive under these names."""
+    def _is_node(self, instruction: Instruction) -> bool:
+        opcode = instruction.opcode
+        return opcode not in _SEEN_THROUGH and (opcode != "bitcast" or self._holds(instruction))
+
+    def _sources(self, operands: Iterable[str]) -> list[str]:
+        """The nodes whose values arrive under these names."""
         sources: dict[str, None] = {}
         for name in operands:
-            if name in self._nodes:
-                sources[name] = None
-                continue
             arriving = self._arriving.get(name)
             if arriving is None:
                 arriving = self._arriving[name] = self._follow(name)
             sources |= arriving
-        if sources:
-            self.feeds[node] = list(sources)
-        for source in sources:
-            self.reads.setdefault(source, []).append(node)
+        return list(sources)
+
+    def _reached(self, node: str) -> tuple[list[Instruction], list[int]]:
+        """The nodes and the results that may get the value, whatever is its place in a tuple."""
+        found: dict[str, Instruction] = {}
+        seen, waiting = {node}, [node]
+        while waiting:
+            instruction = self._module.instruction(waiting.pop())
+            if instruction is None:
+                continue
+            ahead: list[str] = []
+            for user in self._users_in(instruction.computation).get(instruction.name, ()):
+                if user.opcode in DISSOLVED:
+                    places = [k for k, one in enumerate(user.operands) if one == instruction.name]
+                    ahead += [
+                        parameter.name
+                        for computation in self._module.called(user)
+                        for parameter in computation.instructions
+                        if parameter.opcode == "parameter" and _number(parameter) in places
+                    ]
+                elif self._is_node(user):
+                    found[user.name] = user
+                else:
+                    ahead.append(user.name)
+            computation = self._module.computation(instruction.computation)
+            if computation is not None and computation.root.name == instruction.name:
+                ahead += [caller.name for caller in self._callers.get(computation.name, ())]
+            waiting += [name for name in ahead if name not in seen]
+            seen.update(ahead)
+        return list(found.values()), [k for k, name in enumerate(self._results) if name in seen]
+
+    def _users_in(self, computation: str) -> dict[str, list[Instruction]]:
+        known = self._users.get(computation)
+        if known is None:
+            found = self._module.computation(computation)
+            known = self._users[computation] = users(found.instructions if found else ())
+        return known
 
     def _follow(self, name: str) -> dict[str, None]:
-        """The nodes whose value arrives under the name of what is no node."""
+        """The nodes whose value arrives under a name; of a node, itself."""
         found: dict[str, None] = {}
         seen: set[tuple[str, tuple[int, ...]]] = set()
         waiting: list[tuple[str, tuple[int, ...]]] = [(name, ())]
@@ -91,12 +148,12 @@ class Dataflow:
             seen.add(place)
             name, element = place
             instruction = self._module.instruction(name)
-            if name in self._nodes:
-                found[name] = None
-            elif instruction is None:
+            if instruction is None:
                 continue
+            if self._is_node(instruction):
+                found[name] = None
             elif instruction.opcode == "parameter":
-                number = int(instruction.arguments) if instruction.arguments.isdigit() else 0
+                number = _number(instruction)
                 if instruction.computation == self._module.entry:
                     found[input(number)] = None
                 callers = self._callers.get(instruction.computation, ())
@@ -126,6 +183,10 @@ class Dataflow:
 
 _FARTHEST = 5_000
 """Instructions to cross in search of an anchor."""
+
+
+def _number(parameter: Instruction) -> int:
+    return int(parameter.arguments) if parameter.arguments.isdigit() else 0
 
 
 def input(number: int) -> str:

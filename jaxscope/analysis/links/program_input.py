@@ -80,7 +80,7 @@ class ProgramInput:
 
 def flow_of_module(module: HloModule, tagged: Mapping[str, tuple[int, ...]]) -> InputFlow:
     """The flow of a module without calls; `tagged` are the equations of its instructions."""
-    flow = Dataflow(module, lambda instruction: instruction.name in tagged)
+    feeds, reads = Dataflow(module, lambda instruction: instruction.name in tagged).edges()
     # Of a call, what it runs has tags of its own.
     own = {
         one.name: tagged[one.name]
@@ -99,7 +99,7 @@ def flow_of_module(module: HloModule, tagged: Mapping[str, tuple[int, ...]]) -> 
 
     opcodes = {one.name: (one.opcode,) for one in module.instructions() if one.name in own}
     order = [instruction.name for instruction in module.instructions()]
-    return InputFlow(own, opcodes, order, flow.feeds, flow.reads, products)
+    return InputFlow(own, opcodes, order, feeds, reads, products)
 
 
 def flow_of_jaxpr(

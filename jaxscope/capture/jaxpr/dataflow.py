@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from jaxscope.analysis.gradient.checkpoints import Called
 from jaxscope.analysis.jaxpr.autodiff_phase import passes
 from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionValue
 from jaxscope.analysis.jaxpr.flops import equation_flops
 from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.capture import _jax
+from jaxscope.capture.jaxpr.computation import computation
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry, is_opaque, jaxprs_in
+from jaxscope.model import Gradient, Residual, Source
 
 # They execute a jaxpr on all their inputs, once, and give its results.
 _CALLS = frozenset({
@@ -20,6 +25,17 @@ _CALLS = frozenset({
 })  # fmt: skip
 _COMBINING = ("reduce", "scatter", "select_and")
 """Their jaxpr combines two elements; the equation itself has their FLOPs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAhead:
+    """The parts of a gradient that need no compiled program."""
+
+    names: tuple[str, ...]
+    """Those of the arguments, by which it names residuals."""
+    sources: tuple[Source, ...]
+    residuals: tuple[Residual, ...]
+    called: Sequence[Called]
 
 
 class RegionReader:
@@ -31,6 +47,11 @@ class RegionReader:
         """Kept alive, because `_regions` goes by identity."""
         self._avals: dict[int, RegionValue] = {}
         self._flows: dict[int, Flow] = {}
+        self._computation: Hashable = None
+        self.gradient: tuple[Hashable, Gradient | None] | None = None
+        """What was read of its regions last, behind all else that it was read from."""
+        self.ahead: ReadAhead | None = None
+        """What the gradient needs of its regions, until it is read."""
 
     def region(self, body: JaxprBody) -> Region:
         """The region of a jaxpr, with all inner regions."""
@@ -47,6 +68,12 @@ class RegionReader:
         if known is None:
             known = self._flows[id(body)] = Flow(region)
         return known
+
+    def computation(self, jaxpr: Any) -> Hashable:
+        """The key of the outermost jaxpr; see `computation`."""
+        if self._computation is None:
+            self._computation = computation(jaxpr)
+        return self._computation
 
     def _read(self, body: JaxprBody) -> Region:
         jaxpr = body.jaxpr

@@ -22,6 +22,7 @@ from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.compiles.signature.functions import CellIdentity, program_of_cell
 from jaxscope.capture.devices import devices
 from jaxscope.capture.jaxpr.dataflow import RegionReader
+from jaxscope.capture.jaxpr.gradient import reader_ahead
 from jaxscope.capture.jaxpr.tags import Tagged, adopt, has_tags, tag
 from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.error_origin import calls_user_code
@@ -35,6 +36,7 @@ from jaxscope.capture.targets.compiled import compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.capture.vmap import without_arrays
+from jaxscope.model import Source
 
 _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
@@ -157,35 +159,60 @@ def compile_program(
         reused = entry is not None
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
-            with _read_meanwhile(regions, tagged):
+            with _read_meanwhile(regions, tagged, request.paths, sources.all()):
                 compiled = lowered.compile() if target is None else compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
                 request.programs.put(key, entry)
-    if reused:
+    earlier = None
+    if request.programs is not None and key is not None:
+        earlier = request.programs.handles.get(key)
+    if reused and earlier is not None and not program.vmaps and _is_same(tagged, regions, earlier):
+        tagged, regions = earlier.tagged, earlier.regions
+    elif reused:
         # The program carries the tags of the run that compiled it.
         tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
     handles = Handles(traced, lowered, entry.compiled, tagged, sources, regions)
     handles.stored = entry.stored
+    if earlier is not None:
+        handles.reuse(earlier)
     if request.programs is not None and key is not None:
-        if (earlier := request.programs.handles.get(key)) is not None:
-            handles.reuse(earlier)
         request.programs.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
 
+def _is_same(tagged: Tagged, regions: RegionReader, earlier: Handles) -> bool:
+    """Whether a program is that of an earlier run, lines, names and what it leaves out included, so
+    that what was read of that one holds for it. A vmap is read by the objects of its own trace."""
+    old = earlier.tagged
+    if not tagged.hash or tagged.hash != old.hash or tagged.tag_paths != old.tag_paths:
+        return False
+    if tagged.equations != old.equations:
+        return False
+    try:
+        return regions.computation(tagged.jaxpr) == earlier.regions.computation(old.jaxpr)
+    except Exception:  # a parameter that cannot be compared
+        return False
+
+
 @contextmanager
-def _read_meanwhile(regions: RegionReader, tagged: Tagged) -> Generator[None]:
-    """Read the dataflow of the program in a thread: XLA compiles without Python's lock."""
+def _read_meanwhile(
+    regions: RegionReader, tagged: Tagged, names: Sequence[str], sources: Sequence[Source]
+) -> Generator[None]:
+    """Read what needs only the jaxpr in a thread: XLA compiles without Python's lock."""
 
     body = tagged.body
     if body is None or len(tagged.equations) not in _READ_MEANWHILE:
         yield
         return
+    parts: list[Callable[[], object]] = [lambda: regions.flow(body)]
+    with suppress(Exception):  # who needs it later reads it, and says why it cannot
+        parts.append(reader_ahead(tagged, names, sources, regions))
 
     def read() -> None:
-        with suppress(Exception):  # who needs it later reads it, and says why it cannot
-            regions.flow(body)
+        for part in parts:
+            with suppress(Exception):
+                part()
 
     worker = threading.Thread(target=read, name="jaxscope dataflow", daemon=True)
     with suppress(RuntimeError):  # no more threads

@@ -22,6 +22,8 @@ from jaxscope.capture.source.sources import SourceFiles
 
 _KNOWN: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """By jaxpr, the copy that was lowered with tags."""
+_TAGGED: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+"""By executable, the hash of the tags that were seen in its text."""
 
 _METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 
@@ -48,8 +50,11 @@ def linked_again(
 
 
 def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles | None, float]:
+    if _TAGGED.get(handles.compiled) == handles.tagged.hash:
+        return None, 0.0
     before, jaxpr = handles.raw(), handles.traced.jaxpr
     if handles.tagged.hash in before:
+        _TAGGED[handles.compiled] = handles.tagged.hash
         return None, 0.0
     # Functions inside may have tags of other programs, which lead to no line of this one.
     outermost = {path[0][-TAG_HEX:] for path, _ in handles.tagged.tag_paths.items()}

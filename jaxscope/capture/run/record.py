@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 
@@ -41,6 +41,7 @@ from jaxscope.model import (
     StageKind,
     TextSource,
     Unavailable,
+    Value,
     ValueKind,
 )
 from jaxscope.model.compiles import LINKED_AGAIN
@@ -77,7 +78,7 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
         given.context.peaks,
         ask=finished.measured.plan is not None,  # a profile is compared with the peaks
     )
-    notes = _notes(finished.captured, facts)
+    notes = _notes(finished.captured, facts, program.inputs)
     if again is not None and again[1]:
         notes.insert(0, f"{LINKED_AGAIN}: {words.seconds(again[1])}")
     if isinstance(settled, Unavailable):
@@ -288,7 +289,7 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
     return result
 
 
-def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
+def _notes(captured: Captured, facts: ProgramFacts, inputs: Sequence[Value]) -> list[str]:
     notes: list[str] = []
     handles = captured.handles
     reached = handles.tagged.equations or live.outputs(handles, facts.labels)
@@ -297,8 +298,9 @@ def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
             "The program is empty: it has no traced input and no JAX operation, so Python computed "
             "everything while tracing."
         )
-    shared = _shared(captured, facts)
-    unused = [name for name in _unused(captured) if name not in shared]
+    left_out = [value.name for value in inputs if value.kind is ValueKind.UNUSED]
+    shared = _shared(left_out, facts)
+    unused = [name for name in left_out if name not in shared]
     if unused:
         # A derivative by an unused input may exist, and is constant.
         derived = captured.request.composition.differentiates
@@ -313,16 +315,10 @@ def _notes(captured: Captured, facts: ProgramFacts) -> list[str]:
     return notes
 
 
-def _unused(captured: Captured) -> list[str]:
-    values = live.inputs(captured.handles, captured.paths, {}, ())
-    return [value.name for value in values if value.kind is ValueKind.UNUSED]
-
-
-def _shared(captured: Captured, facts: ProgramFacts) -> dict[str, str]:
+def _shared(unused: Collection[str], facts: ProgramFacts) -> dict[str, str]:
     """Inputs that the program does not take, because an input that it takes is the same array."""
     if facts.arguments is None:
         return {}
-    unused = set(_unused(captured))
     return {
         leaf.path: leaf.same_as
         for leaf in facts.arguments.leaves
