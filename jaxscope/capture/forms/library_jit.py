@@ -10,25 +10,33 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.wrapped_calls import user_names
 from jaxscope.capture.forms.call import FunctionCall, is_jitted
-from jaxscope.capture.forms.made_of import LIBRARIES, package_of
+from jaxscope.capture.forms.made_of import package_of
 from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.model import CompileKind
+
+_LIBRARIES = ("flax", "equinox")
 
 
 def held_jit(wrapper: Any) -> tuple[str, Any] | None:
     """The attribute of a library's wrapper that holds its one jitted function, and that function.
 
-    None for JAX's own jitted functions, and for all other objects.
+    None for JAX's own jitted functions, for transforms of one, and for all other objects.
     """
-    if isinstance(wrapper, type) or is_jitted(wrapper) or package_of(wrapper) not in LIBRARIES:
+    if isinstance(wrapper, type | FunctionType) or package_of(wrapper) not in _LIBRARIES:
         return None
-    held = [(name, value) for name, value in _attributes(wrapper).items() if is_jitted(value)]
+    users = getattr(wrapper, "__wrapped__", None)
+    held = [
+        (name, value)
+        for name, value in _attributes(wrapper).items()
+        if is_jitted(value) and value is not users
+    ]
     return held[0] if len(held) == 1 else None
 
 

@@ -130,6 +130,18 @@ def test_an_error_of_the_function_leaves_the_wrapper_as_it_was(notebook: Noteboo
     assert ("<call>", 1) not in ran.frames[-1:]
 
 
+def test_what_is_made_of_a_jitted_function_is_not_taken_for_it(notebook: Notebook) -> None:
+    from jaxscope.capture.forms.library_jit import held_jit
+
+    inner = jax.jit(lambda x: x * 2)
+    assert held_jit(jax.grad(inner)) is None
+    assert held_jit(inner) is None
+    assert held_jit(notebook.names["layer"]) is None
+    held = held_jit(nnx.jit(inner))
+    assert held is not None
+    assert held[1] is not inner
+
+
 def test_another_thread_calls_the_function_as_ever(notebook: Notebook) -> None:
     from jaxscope.capture.forms import library_jit
     from jaxscope.capture.forms.call import FunctionCall
