@@ -94,3 +94,23 @@ def test_without_jax_nothing_is_loaded() -> None:
 
 def test_the_pytest_plugin_listens_to_nothing_that_is_not_asked_for() -> None:
     assert not background.listening()
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("block", ["watch()", "expect_compiles(2)"])
+def test_a_block_that_is_open_before_jax_is_imported_is_known_to_later_ones(block: str) -> None:
+    """A module that is imported late, with functions that make a new lambda in each call."""
+    program = f"""
+    import json, jaxscope
+
+    def step():
+        import jax, numpy as np
+        jax.jit(lambda x: x * 3)(np.ones(3, np.float32))
+
+    with jaxscope.{block} as log:
+        step(), step()
+    with jaxscope.watch() as log:
+        step()
+    print(json.dumps([c.kind for one in log.compiles for c in one.causes]))
+    """
+    assert run(program) in (["new_function"], ["function_collected"])

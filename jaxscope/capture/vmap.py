@@ -5,8 +5,8 @@ that it maps, are observed while JAX traces (`_jax.watching_vmaps`); the `vmap` 
 is in its name stack and its traceback. From there `analysis.vmap` follows the batch through the
 equations and the jaxprs inside them.
 
-Without an observation, because JAX had traced that part before, the batched values are those whose
-first dimension has the size of the batch, and the axis is marked as inferred.
+Without an observation, because JAX had traced that part before, they are unknown: shapes do not
+tell, since an unbatched value may have the size of the batch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def batching_of(
     captured: Captured, sources: SourceFiles, regions: RegionReader
 ) -> Batching | Unavailable | None:
-    """The batched equations of a captured program; None when it has no vmap."""
+    """The batched equations of a captured program; None without a vmap, and where unknown."""
     body, jaxpr = captured.handles.tagged.body, captured.handles.tagged.jaxpr
     try:
         if body is None or not _has_vmap(body):
@@ -44,12 +44,10 @@ def batching_of(
         entries = captured.vmaps or _OBSERVED.get(jaxpr) or _leading_entries(captured, body)
         program = (body, jaxpr)
         found = read_batching(program, entries, sources, base, regions)
-        if entries and found.exact:
+        if entries and found is not None:
             _OBSERVED[jaxpr] = without_arrays(entries)
-        # A rule of JAX's own can leave the name of a vmap behind that leads to no call of one, and
-        # where nothing has the shape of the batch, its size was guessed wrong.
-        known = found.exact or any(each.over for each in found.equations)
-        return found if found.axes and known else None
+        # A rule of JAX's own can leave the name of a vmap behind that leads to no call of one.
+        return found if found is not None and found.axes else None
     except Exception as error:  # an equation of an unknown form
         reason = f"the batched equations could not be read ({type(error).__name__}: {error})"
         return Unavailable(reason)
@@ -68,9 +66,10 @@ def read_batching(
     sources: SourceFiles,
     base: JaxprPair | None = None,
     regions: RegionReader | None = None,
-) -> Batching:
+) -> Batching | None:
     """The batched equations of a program that has a vmap.
 
+    None where the values that entered one of them were not observed.
     `base` is the untransformed program where it was traced first and transformed then: the values
     that entered a `vmap` inside it are values of that one.
     """
@@ -87,6 +86,8 @@ def read_batching(
     calls = tracebacks.calls(entries, program[1])
     axes, equations = propagate(regions.region(program[0]), calls, tracebacks, known)
     used = sorted({axis for each in equations for axis in each.under})
+    if not all(axes.all[axis].known for axis in used):
+        return None
     if len(used) < len(axes.all):
         numbers = {axis: number for number, axis in enumerate(used)}
         equations = [
@@ -122,14 +123,14 @@ class _Tracebacks:
         """The observed calls of vmapped functions; captured arrays are variables of the jaxpr."""
         inner = open_jaxpr(jaxpr)
         pairs = zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)
-        variables = {id(array): id(variable) for variable, array in pairs}
+        variables = {_jax.array_key(array): id(variable) for variable, array in pairs}
         return [
             VmapCall(
                 self._key(entry.site),
                 entry.name,
                 entry.size,
                 tuple(
-                    (axis, variables.get(id(v), id(v)), _shape(v))
+                    (axis, variables.get(_jax.array_key(v), id(v)))
                     for axis, v in zip(entry.axes, entry.values, strict=True)
                 ),
             )
@@ -140,17 +141,14 @@ class _Tracebacks:
         """The axis with the line of the user's code that calls the batched function."""
         frame = _user_frame(self._by_key[axis.key[0]], sources)
         line, source = (None, 0) if frame is None else (frame.span.line, frame.source or 0)
-        return BatchAxis(axis.name, axis.size, line, source, not axis.inferred)
+        assert axis.size is not None  # known with its arguments
+        return BatchAxis(axis.name, axis.size, line, source)
 
     def _key(self, site: _jax.Site) -> Hashable:
         # By identity, since hashing a code object compares its constants.
         key = tuple([(id(code), offset) for code, offset in site])
         self._by_key[key] = site
         return key
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return getattr(getattr(value, "aval", None), "shape", ())
 
 
 def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:

@@ -39,14 +39,12 @@ class BatchAxis:
 
     name: str
     """`axis_name`; empty when it has none."""
-    size: int | None
-    """Examples; None when it is not known."""
+    size: int
+    """Examples."""
     line: int | None
     """Line that calls the batched function; None for the whole program."""
     source: int = 0
     """Index in `Record.sources`."""
-    exact: bool = True
-    """The batched values were observed while JAX traced; else they are inferred from shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,34 +78,18 @@ class Batching:
     equations: tuple[BatchedEquation, ...]
 
     @property
-    def exact(self) -> bool:
-        """No axis is inferred from shapes."""
-        return all(axis.exact for axis in self.axes)
-
-    @property
     def flops(self) -> float:
         """FLOPs of the batched program: unbatched work is done once."""
         return sum(each.flops for each in self.equations)
 
     @property
-    def loop_flops(self) -> float | None:
-        """FLOPs of the same work in Python loops over the examples, which repeat unbatched work.
+    def loop_flops(self) -> float:
+        """FLOPs of the same work in Python loops over the examples, which repeat unbatched work."""
+        return sum(each.flops * self.repeats(each) for each in self.equations)
 
-        None when the size of a batch is not known.
-        """
-        total = 0.0
-        for each in self.equations:
-            times = self.repeats(each)
-            if times is None:
-                return None
-            total += each.flops * times
-        return total
-
-    def repeats(self, each: BatchedEquation) -> int | None:
+    def repeats(self, each: BatchedEquation) -> int:
         """Executions in loops over the examples of an equation that the batch executes once."""
-        sizes = [self.axes[axis].size for axis in each.under if axis not in each.over]
-        known = [size for size in sizes if size is not None]
-        return math.prod(known) if len(known) == len(sizes) else None
+        return math.prod([self.axes[axis].size for axis in each.under if axis not in each.over])
 
     def unbatched(self) -> Iterator[BatchedEquation]:
         """The equations that depend on no axis."""

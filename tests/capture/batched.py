@@ -48,20 +48,18 @@ class Read:
         ]
 
     @property
-    def sizes(self) -> list[int | None]:
+    def sizes(self) -> list[int]:
         return [axis.size for axis in self.vmap.axes]
 
 
-def read(function: Callable[..., Any], *args: Any, watch: bool = True) -> Read:
-    """The program of `jax.jit(function)`; without `watch` as if JAX had traced it before."""
+def read(function: Callable[..., Any], *args: Any) -> Read:
+    """The program of `jax.jit(function)`."""
     seen: list[_jax.VmapEntry] = []
     jitted = jax.jit(function)
-    if watch:
-        with _jax.watching_vmaps(seen):
-            traced = jitted.trace(*args)
-    else:
+    with _jax.watching_vmaps(seen):
         traced = jitted.trace(*args)
     sources = SourceFiles()
     body = JaxprReader(sources).body(traced.jaxpr)
     batching = read_batching((body, traced.jaxpr), seen, sources)
+    assert batching is not None
     return Read(batching, expand(body).equations)

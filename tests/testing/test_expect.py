@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import re
 import threading
 from typing import Any
 
@@ -48,8 +49,8 @@ def test_a_block_that_compiles_too_often_says_what_why_and_what_to_change() -> N
     lines = str(error).splitlines()
     assert lines[0] == "Expected at most 1 compile, but there were 2."
     assert lines[1].startswith("  1. step at test_expect.py:")
-    assert lines[1].endswith("first call with x: f32[8]")
-    assert lines[2].strip() == "step(ones(8))"
+    said = " ".join(str(error).split())
+    assert re.search(r": first (call|.*since [\d:]+) with x: f32\[8\] step\(ones\(8\)\)", said)
     assert "The shape of `x` changed: f32[8] → f32[5]" in str(error)
     assert "     → Pad `x`" in str(error)
     assert len(error.log.compiles) == 2

@@ -66,7 +66,7 @@ def test_a_test_that_compiles_too_often_fails_with_the_explanation(
     result.stdout.fnmatch_lines(
         [
             "Expected at most 1 compile, but there were 2.",
-            "  1. step at test_it.py:*: first call with x: f32[[]8[]]",
+            "  1. step at test_it.py:*: first * with x: f32[[]8[]]",
             "       step(batch)",
             "  2. step at test_it.py:*: The shape of `x` changed: f32[[]8[]] →*",
             "*→ Pad `x` to*",

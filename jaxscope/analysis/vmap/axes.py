@@ -1,7 +1,7 @@
 """The vmaps of a program: the axes, the values that enter them, and the equations under them."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep, distinct_regions
@@ -33,8 +33,8 @@ class VmapCall:
     name: str
     """`axis_name`; empty when it has none."""
     size: int
-    arguments: tuple[tuple[int | None, int, tuple[int, ...]], ...]
-    """Flat: the mapped axis as in `in_axes`, the variable (see `Region.variables`), its shape."""
+    arguments: tuple[tuple[int | None, int], ...]
+    """Flat: the mapped axis as in `in_axes`, the variable (see `Region.variables`)."""
 
 
 @dataclass(slots=True)
@@ -49,18 +49,15 @@ class VmapAxis:
     """Its calls were observed, and their batched arguments are in the program."""
     told: bool = False
     """Its equations are known from the untransformed program."""
-    batched: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
-    """Shapes of its batched and unbatched arguments, in the program of its trace."""
-    unbatched: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
 
     @property
     def bit(self) -> int:
         return 1 << self.index
 
     @property
-    def inferred(self) -> bool:
-        """Its batched values are inferred from shapes."""
-        return not (self.observed or self.told)
+    def known(self) -> bool:
+        """Its batched values are known."""
+        return self.observed or self.told
 
 
 class VmapAxes:
@@ -88,16 +85,6 @@ class VmapAxes:
             self._enter(call, present)
         for axis in self.all:
             axis.told = not axis.observed and axis.key in told
-        observed_all = all(
-            site in self._by_site
-            for one in regions
-            for step in one.steps
-            if (depth := step.scopes.count(VMAP))
-            for site in self._tracebacks.vmap_sites(step.traceback)[-depth:]
-        )
-        if not observed_all:
-            self._infer_sizes(region)
-        self._inferred = any(axis.inferred for axis in self.all)
 
     def mask(self, under: tuple[int, ...]) -> int:
         """The bits of some axes."""
@@ -127,28 +114,17 @@ class VmapAxes:
             first = len(outer) + missing
             if len(before) == len(outer) + depth and list(before[first:]) == own:
                 return before
-            free = [a for a in self.all if not a.inferred and a.index not in (*outer, *own)]
+            free = [a for a in self.all if a.known and a.index not in (*outer, *own)]
             likely = sorted(free, key=lambda axis: (not depends & axis.bit, axis.index))
             own = [*sorted(axis.index for axis in likely[:missing]), *own]
         return (*outer, *(axis for axis in own if axis not in outer))
 
-    def operand(
-        self, region: Region, value: int, mask: int, under: tuple[int, ...], entered: int | None
-    ) -> int:
-        """The axes that an operand is batched over, given those of its value.
-
-        `entered` is the number of axes around the whole region: the value may enter the others
-        here. None for a value that an equation of the region made.
-        """
+    def operand(self, region: Region, value: int, mask: int, under: tuple[int, ...]) -> int:
+        """The axes that an operand is batched over, given those of its value."""
         if value < 0:
             return 0
         variable = region.variables[value]
         mask = mask & ~self._whole.get(variable, 0) | self.entering.get(variable, 0)
-        if self._inferred and entered is not None:
-            for depth, index in enumerate(under[entered:], entered):
-                axis = self.all[index]
-                if axis.inferred and _looks_batched(region.values[value].shape, axis, depth):
-                    mask |= axis.bit
         return mask & self.mask(under)
 
     def named(self, among: Sequence[int], sizes: Sequence[int]) -> int:
@@ -158,8 +134,7 @@ class VmapAxes:
 
     def _enter(self, call: VmapCall, present: set[int]) -> None:
         axis = self._axis(call.site, call.name, call.size)
-        for position, variable, shape in call.arguments:
-            (axis.unbatched if position is None else axis.batched).add(shape)
+        for position, variable in call.arguments:
             if variable in present:
                 side = self._whole if position is None else self.entering
                 side[variable] = side.get(variable, 0) | axis.bit
@@ -174,40 +149,6 @@ class VmapAxes:
         self.all.append(axis)
         known.append(axis)
         return axis
-
-    def _infer_sizes(self, region: Region) -> None:
-        """Infer the sizes of unobserved axes from the first dimension of their last result."""
-        last: dict[int, int] = {}
-        waiting: list[tuple[Region, tuple[int, ...]]] = [(region, ())]
-        done: set[int] = set()
-        for current, outer in waiting:
-            under = outer
-            for step in current.steps:
-                under = self.under(step, outer, 0, under)
-                for depth, index in enumerate(under):
-                    if self.all[index].size is None and TRANSPOSE not in step.scopes:
-                        for value in step.outputs:
-                            shape = current.values[value].shape if value >= 0 else ()
-                            if len(shape) > depth and shape[depth] > 1:
-                                last[index] = shape[depth]
-                for inner in step.inner:
-                    if id(inner.region) not in done:
-                        done.add(id(inner.region))
-                        waiting.append((inner.region, under))
-        for index, size in last.items():
-            self.all[index].size = size
-
-
-def _looks_batched(shape: tuple[int, ...], axis: VmapAxis, depth: int) -> bool:
-    """Infer from the shapes of the axis's arguments, after the batch dimensions of outer vmaps.
-
-    Without such a shape, a batch has the size of the axis, and the outermost batch comes first.
-    """
-    for behind in range(min(depth, len(shape)) + 1):
-        inner = shape[behind:]
-        if (inner in axis.batched) != (inner in axis.unbatched):
-            return inner in axis.batched
-    return axis.size is not None and axis.size in shape[: depth + 1]
 
 
 def is_transposed(step: RegionStep) -> bool:

@@ -36,8 +36,8 @@ class BatchedLine:
     unbatched: list[BatchedEquation] = field(default_factory=list[BatchedEquation])
     flops: float = 0.0
     """Of the batched program."""
-    loop_flops: float | None = 0.0
-    """Of Python loops over the examples; None when a size is not known."""
+    loop_flops: float = 0.0
+    """Of Python loops over the examples."""
 
 
 def batched_lines(program: Program, batching: Batching) -> dict[Place | None, BatchedLine]:
@@ -51,10 +51,7 @@ def batched_lines(program: Program, batching: Batching) -> dict[Place | None, Ba
         kind = line.batched if each.over == each.under else line.partly
         (kind if each.over else line.unbatched).append(each)
         line.flops += each.flops
-        times = batching.repeats(each)
-        if line.loop_flops is not None:
-            known = None if times is None else line.loop_flops + times * each.flops
-            line.loop_flops = known
+        line.loop_flops += batching.repeats(each) * each.flops
     return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or (0, 0))))
 
 

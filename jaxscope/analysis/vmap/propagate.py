@@ -74,7 +74,7 @@ class _Walk:
         """The masks of a region's results, given those of its arguments."""
         axes, entering, variables = self.axes, self.axes.entering, region.variables
         masks = [*arguments, *[0] * (len(region.values) - len(arguments))]
-        here, entered = around, len(around.under)
+        here = around
         for step in region.steps:
             depends = 0
             for value in step.inputs:
@@ -84,20 +84,12 @@ class _Walk:
             transposed = around.transposed or is_transposed(step)
             if under != here.under or transposed != here.transposed:
                 here = replace(around, under=under, transposed=transposed)
-            operands = [
-                axes.operand(
-                    region, value, masks[value], under, None if value in region.makers else entered
-                )
-                for value in step.inputs
-            ]
+            operands = [axes.operand(region, value, masks[value], under) for value in step.inputs]
             outs = self._step(region, step, operands, here, record=record)
             for value, mask in zip(step.outputs, outs, strict=True):
                 if value >= 0:
                     masks[value] = mask
-        return [
-            axes.operand(region, value, masks[value], around.under, None)
-            for value in region.results
-        ]
+        return [axes.operand(region, value, masks[value], around.under) for value in region.results]
 
     def _step(
         self, region: Region, step: RegionStep, operands: list[int], here: _Around, *, record: bool
@@ -175,7 +167,8 @@ class _Walk:
         for key in ((step.traceback, step.primitive), (step.traceback, "")):
             known = self._learned.setdefault(key, {})
             for axis in (self.axes.all[index] for index in under):
-                known[axis.key] = known.get(axis.key, False) or bool(depends & axis.bit)
+                if axis.known:
+                    known[axis.key] = known.get(axis.key, False) or bool(depends & axis.bit)
 
     def _loop(
         self, step: RegionStep, operands: list[int], here: _Around, *, record: bool

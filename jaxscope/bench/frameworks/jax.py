@@ -21,6 +21,12 @@ from jaxscope.capture.timing.sampling import waiting
 from jaxscope.model import Memory, StageKind, Unavailable
 from jaxscope.model.comparison import BenchWarning, Phases
 
+_OTHER_TRACE = "from a different trace level"  # in an error of Flax's own
+_CHANGES_OBJECT = (
+    "The code changes a Flax NNX object that is not an input: benchmark the call of its `nnx.jit` "
+    "function alone."
+)
+
 
 class _Jax(Implementation):
     """Shared by jitted and eager code."""
@@ -101,7 +107,12 @@ class JaxJit(_Jax):
 
     def prepare(self, task: Task, args: Sequence[Any], device: str) -> Prepared:
         jitted = _jitted(task, args, device)
-        traced, trace_s = timed(lambda: jitted.trace(*args))
+        try:
+            traced, trace_s = timed(lambda: jitted.trace(*args))
+        except Exception as error:
+            if _OTHER_TRACE in str(error):
+                raise Refusal(_CHANGES_OBJECT) from error
+            raise
         lowered, lower_s = timed(traced.lower)
         what = f"{task.label}: XLA's compilation"
         compiled, compile_s = timed(

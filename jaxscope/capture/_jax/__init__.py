@@ -102,4 +102,10 @@ from jaxscope.capture._jax.traces import (
     trace_misses,
     traced_functions,
 )
-from jaxscope.capture._jax.vmaps import VmapEntry, leading_vmaps, vmap_sites, watching_vmaps
+from jaxscope.capture._jax.vmaps import (
+    VmapEntry,
+    array_key,
+    leading_vmaps,
+    vmap_sites,
+    watching_vmaps,
+)

@@ -12,10 +12,12 @@ import functools
 import sys
 import threading
 import types
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import Site, begins_trace, code_positions, jax_directory
@@ -100,6 +102,17 @@ def _behind(value: Any) -> Any:
         else:
             break
     return getattr(value, "val", value)
+
+
+def array_key(array: Any) -> Hashable:
+    """A key that is equal for an array of the user's and for the constant of a jaxpr that it is.
+
+    `TypedNdArray.val` is a view of the user's NumPy array on jax 0.10; others are the same object.
+    """
+    array = getattr(array, "val", array)
+    if not isinstance(array, np.ndarray):
+        return id(array)
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
 
 
 def vmap_sites(traceback: Any) -> tuple[Site, ...]:

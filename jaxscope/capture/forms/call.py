@@ -62,11 +62,18 @@ class FunctionCall:
         """Whether the function is JAX's own, with its own options."""
         return is_jitted(self.function)
 
+    def signature(self) -> inspect.Signature:
+        """The parameters that the user's function declares.
+
+        Raises ValueError for a builtin that has no signature.
+        """
+        return inspect.signature(self._users)
+
     def parameter_names(self) -> tuple[str, ...]:
         """Names of the positional arguments, from the signature where there is one."""
         args = self.args
         try:
-            bound = inspect.signature(self._users).bind(*args, **self.kwargs)
+            bound = self.signature().bind(*args, **self.kwargs)
         # A builtin has none, and a wrapper may show that of its function. Where the function does
         # not take these arguments, Python's own error is clearer, once it is called.
         except (ValueError, TypeError):

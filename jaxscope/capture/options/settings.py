@@ -70,6 +70,12 @@ class Settings:
             )
 
     @property
+    def keeps_the_call(self) -> bool:
+        """Whether no option changes what a call compiles to."""
+        chosen = (self.static, self.traced, self.donate, self.device, self.target, self.x64)
+        return self.composition.is_plain and not any(chosen)
+
+    @property
     def compiled_for(self) -> Target | None:
         """The target; None for JAX's own devices."""
         return None if self.target is None else target_of(self.target, self.mesh_plan)

@@ -121,7 +121,7 @@ def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> Tr
     with program_of_cell(_identity(request, sources)), _own_work(request):
         began = time.perf_counter()
         with observed_tracing(vmaps):
-            traced = request.jitted.trace(*request.args, **request.kwargs)
+            traced = request.trace()
         trace_s = time.perf_counter() - began
     earlier: tuple[_jax.VmapEntry, ...] = ()
     if request.programs is not None:

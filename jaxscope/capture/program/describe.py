@@ -198,6 +198,8 @@ def _bytes(info: Any) -> int:
 def shardings(compiled: Any, name: str, number: int) -> list[Any]:
     """The flat `input_shardings` or `output_shardings`, None where there is none."""
     found = _flat_shardings(compiled, name)
+    if len(found) != number:  # None is a part of the user's pytree
+        found = [one for one in found if one is not None]
     return found if len(found) == number else [None] * number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import weakref
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -49,6 +49,14 @@ class CompileRequest:
     """Whether the cell has compiled it before."""
     vmaps: Sequence[_jax.VmapEntry] = ()
     """Values that entered a vmap before the trace."""
+    traced_by: Callable[[], Any] | None = None
+    """Traces it, where only the library that calls the jitted function can; None: JAX alone."""
+
+    def trace(self) -> Any:
+        """JAX's `Traced`. Raises what the user's code raises, and what JAX raises for it."""
+        if self.traced_by is not None:
+            return self.traced_by()
+        return self.jitted.trace(*self.args, **self.kwargs)
 
     @property
     def untransformed(self) -> Untransformed | None:

@@ -20,7 +20,7 @@ from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
-from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.forms.library_jit import held_jit
 from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
@@ -128,8 +128,7 @@ class JittedFunctions:
 
     def add(self, name: str, function: Any) -> None:
         """Record the calls of a jitted function, or of a wrapper around one."""
-        held = () if is_jitted(function) else vars(function).values()
-        jitted = next((value for value in held if is_jitted(value)), function)
+        _, jitted = held_jit(function) or ("", function)
         inner = inspect.unwrap(jitted)
         self._functions[id(inner)] = _Jitted(name, inner, jitted)
 

@@ -20,10 +20,12 @@ from jaxscope.capture.forms.call import (
     is_jitted,
     is_model,
 )
+from jaxscope.capture.forms.library_jit import LibraryCall, library_call
 from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.arguments import paths_of
+from jaxscope.capture.inputs.inputs import Inputs
 from jaxscope.capture.options.composition import PMAP
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.program.compile import Captured
@@ -116,6 +118,8 @@ class CallSubject:
             pmapped = _jax.pmapped_call(call.function, tuple(call.args), dict(call.kwargs))
             if pmapped is not None:
                 return _of_pmapped(call, pmapped)
+            if self.settings.keeps_the_call and (found := library_call(call)) is not None:
+                return _of_library(found, self.settings)
         if not callable(call.function):
             kind = type(call.function).__name__
             raise NoFunctionError(f"There is nothing to compile: {kind} is not a function.")
@@ -218,6 +222,29 @@ def _of_jitted(call: FunctionCall) -> WrappedCall:
     return WrappedCall(
         request=CompileRequest(name, made, call.function, args, kwargs),
         facts=lambda captured: ProgramFacts(python=to_python.of_function(call.function)),
+    )
+
+
+def _of_library(found: LibraryCall, settings: Settings) -> WrappedCall:
+    call = found.call
+
+    def facts(captured: Captured) -> ProgramFacts:
+        given = Inputs(call.arguments(), settings).static_values()
+        statics = tuple([value for value in given if value.name not in captured.paths])
+        return ProgramFacts(python=to_python.of_function(call.function), statics=statics)
+
+    return WrappedCall(
+        request=CompileRequest(
+            call.name,
+            ("jit",),
+            found.jitted,
+            found.args,
+            found.kwargs,
+            paths=found.names,
+            traced_by=found.trace,
+        ),
+        finalize=found.finalize,
+        facts=facts,
     )
 
 

@@ -34,7 +34,8 @@ def location_of(function: Any) -> tuple[str, int]:
     """File and first line of a function; of a callable object, those of its `__call__`."""
     inner = inspect.unwrap(function)
     while isinstance(inner, (functools.partial, MethodType)):
-        inner = inner.func if isinstance(inner, functools.partial) else inner.__func__
+        held = inner.func if isinstance(inner, functools.partial) else inner.__func__
+        inner = inspect.unwrap(held)
     if not hasattr(inner, "__code__"):
         inner = type(inner).__dict__.get("__call__", inner)
     code = getattr(inner, "__code__", None)

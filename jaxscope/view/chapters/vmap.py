@@ -10,7 +10,6 @@ from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
 from jaxscope.model import (
     BatchAxis,
-    BatchedEquation,
     Batching,
     BatchingResult,
     Program,
@@ -28,8 +27,6 @@ _RESULTS_OF_A_LINE = 4
 _NAMES = 6
 _BRIEF = 8
 """Most lines of a table in the short text report."""
-
-_INFERRED = "≈ "
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
@@ -49,11 +46,6 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         Part("Line by line", _lines(record, program, batching, lines), brief=brief),
     )
     lead = [_what(program, batching, kind), _work(batching, kind)]
-    if not batching.exact:
-        lead.append(
-            "Figures with ≈ are inferred from shapes: JAX had traced that `vmap` before, or it is "
-            "inside a transformed loop or jitted function."
-        )
     return Chapter("batching", "Batching", tuple(filter(None, lead)), parts)
 
 
@@ -83,7 +75,7 @@ def _kind(program: Program, batching: Batching) -> _Kind:
     return _Kind.EXAMPLES
 
 
-def _sizes(batching: Batching) -> list[int | None]:
+def _sizes(batching: Batching) -> list[int]:
     """The sizes of the axes; the Hessian of a scalar has one more, of its one value."""
     return [axis.size for axis in batching.axes if axis.size != 1]
 
@@ -92,28 +84,27 @@ def _what(program: Program, batching: Batching, kind: _Kind) -> str:
     total = len(batching.equations)
     unbatched = sum(1 for _ in batching.unbatched())
     partly = sum(0 < len(each.over) < len(each.under) for each in batching.equations)
-    about = "" if batching.exact else _INFERRED
     text = _over(program, batching, kind)
     if not total:
         return f"{text}, with no equation under it."
     batched = total - unbatched - partly
     if batched == total:
         every = "its one equation is" if total == 1 else f"all {total} equations are"
-        return f"{text}: {about}{every} batched."
+        return f"{text}: {every} batched."
     verb = "is" if batched == 1 else "are"
-    text += f": {about}{batched} of {words.count(total, 'equation')} {verb} batched"
+    text += f": {batched} of {words.count(total, 'equation')} {verb} batched"
     if partly:
-        text += f", {about}{partly} over some of its axes only"
+        text += f", {partly} over some of its axes only"
     if unbatched:
         verb = "is" if unbatched == 1 else "are"
-        text += f", {about}{unbatched} {verb} unbatched and done once"
+        text += f", {unbatched} {verb} unbatched and done once"
     return text + "."
 
 
 def _over(program: Program, batching: Batching, kind: _Kind) -> str:
     if kind is not _Kind.EXAMPLES:
         sizes = _sizes(batching)
-        numbers = " × ".join(words.UNKNOWN if size is None else str(size) for size in sizes)
+        numbers = " × ".join(map(str, sizes))
         maps = "one `vmap`" if len(sizes) == 1 else "nested `vmap`s"
         return f"The {numbers} {kind} of the Jacobian are {maps}"
     over = " and ".join(_examples(axis) for axis in batching.axes[:4])
@@ -144,15 +135,13 @@ def _is_library(program: Program, batching: Batching, index: int) -> bool:
 
 
 def _examples(axis: BatchAxis) -> str:
-    size = axis.size
-    number = "an unknown number of examples" if size is None else words.count(size, "example")
-    number = number if axis.exact or size is None else f"{_INFERRED}{number}"
+    number = words.count(axis.size, "example")
     return f"{number} (`{axis.name}`)" if axis.name else number
 
 
 def _work(batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.flops, batching.loop_flops
-    if not batched or loop is None or not batching.exact:
+    if not batched:
         return ""
     if loop == batched:
         text = (
@@ -179,7 +168,6 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
     for index, axis in enumerate(batching.axes):
         under = [each for each in batching.equations if index in each.under]
         over = [each for each in under if index in each.over]
-        about = "" if axis.exact else _INFERRED
         place = None if axis.line is None else (axis.source, axis.line)
         called = label(record, place, "line ") or "the whole program"
         if kind is not _Kind.EXAMPLES:
@@ -191,10 +179,10 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
         rows.append(
             (
                 _label(batching, index),
-                words.UNKNOWN if axis.size is None else about + str(axis.size),
+                str(axis.size),
                 called,
-                about + str(len(over)),
-                about + str(len(under) - len(over)),
+                str(len(over)),
+                str(len(under) - len(over)),
             )
         )
     heads = ("axis", str(kind), "called at", "batched over it", "unbatched over it")
@@ -212,10 +200,6 @@ def _lines(
     record: Record, program: Program, batching: Batching, lines: dict[Place, BatchedLine]
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
-    about = "" if batching.exact else _INFERRED
-
-    def number(equations: list[BatchedEquation]) -> str:
-        return about + str(len(equations))
 
     def excerpt(place: Place) -> str:
         text = code(record, place, _CODE)
@@ -225,15 +209,11 @@ def _lines(
         lines.items(),
         ("<", "line", lambda row: linked(record, row[0], words.UNKNOWN)),
         ("<", "code", lambda row: excerpt(row[0])),
-        (">", "batched", lambda row: number(row[1].batched)),
-        (">", "partly", lambda row: number(row[1].partly) if row[1].partly else ""),
-        (">", "unbatched", lambda row: number(row[1].unbatched)),
+        (">", "batched", lambda row: str(len(row[1].batched))),
+        (">", "partly", lambda row: str(len(row[1].partly)) if row[1].partly else ""),
+        (">", "unbatched", lambda row: str(len(row[1].unbatched))),
         (">", "FLOPs", lambda row: words.short(row[1].flops)),
-        (
-            ">",
-            "FLOPs in a loop",
-            lambda row: words.short(row[1].loop_flops) if batching.exact else "",
-        ),
+        (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops)),
         ("<", "batching result", lambda row: _line(row[1], batching, primitives)),
     )
 

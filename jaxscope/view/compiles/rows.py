@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from jaxscope import words
 from jaxscope.analysis.compiles.avoidable import avoidable
+from jaxscope.analysis.compiles.causes.no_difference import SINCE
 from jaxscope.analysis.compiles.groups import (
     CompileGroup,
     called,
@@ -260,12 +261,14 @@ def why(compile: Compile) -> str:
 
 def _why(compile: Compile) -> str:
     if not compile.differs:
-        known = any(cause.kind is CauseKind.FIRST_CALL for cause in compile.causes)
-        if compile.kind is CompileKind.EAGER:
-            return f"first use{_given(compile)}"
-        if any(cause.kind is CauseKind.LINKED_AGAIN for cause in compile.causes):
+        kinds, given = {cause.kind for cause in compile.causes}, _given(compile)
+        if CauseKind.LINKED_AGAIN in kinds:
             return "compiled again to link lines"
-        given = _given(compile)
+        if since := next(filter(None, [SINCE.search(one.text) for one in compile.causes]), None):
+            return f"first compilation since {since[1]}{given}"
+        if compile.kind is CompileKind.EAGER:
+            return f"first use{given}"
+        known = CauseKind.FIRST_CALL in kinds
         return f"first call{given}" if known else f"cause unknown{given and f',{given}'}"
     texts = [cause.text for cause in compile.causes]
     if (rest := len(texts) - _CAUSES) > 0:

@@ -16,7 +16,7 @@ from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Table
 from jaxscope.view.profile.figures import roofs
-from jaxscope.view.profile.hottest import WORTH, line_numbers, mostly_joint
+from jaxscope.view.profile.hottest import WORTH, line_numbers, main_source, mostly_joint
 from jaxscope.view.profile.instructions import (
     bounds_of,
     by_equations,
@@ -86,7 +86,7 @@ def _sources(record: Record, profile: Profile) -> list[int]:
 
 def _first(record: Record, profile: Profile) -> str:
     """A sentence on the line with most time."""
-    source = next(iter(_sources(record, profile)), 0)
+    source = main_source(record, profile)
     totals = source_shares(profile, source)
     call = f"of a {words.seconds(profile.whole_s)} call"
     if not totals:
@@ -101,21 +101,22 @@ def _first(record: Record, profile: Profile) -> str:
         )
     if mostly_joint(profile):
         return f"{_fused(profile.joint[0], profile)} {call}."
-    line, (_, seconds, *_) = max(totals.items(), key=lambda item: item[1].seconds)
-    text = code(record, (source, line))
-    share = words.percent(seconds / profile.whole_s)
+    line, row = max(totals.items(), key=lambda item: item[1].seconds)
+    mark, text = "≈" if row.is_estimate else "", code(record, (source, line))
+    share = words.percent(row.share)
     where = f"of {record.sources[source].name} " if source else ""
-    return f"Line {line} {where}takes {words.seconds(seconds)} ({share}) {call}: `{text}`"
+    return f"Line {line} {where}takes {mark}{words.seconds(row.seconds)} ({share}) {call}: `{text}`"
 
 
 def _elsewhere(record: Record, profile: Profile) -> Iterator[str]:
-    """Sentences on the line with most time in each other source, which the first may only call."""
-    for source in _sources(record, profile)[1:]:
+    """Sentences on the line with most time in each other source, which the main one may call."""
+    main = main_source(record, profile)
+    for source in [one for one in _sources(record, profile) if one != main]:
         line, row = max(source_shares(profile, source).items(), key=lambda item: item[1].seconds)
         if row.share >= WORTH:
             mark = "≈" if row.is_estimate else ""
             yield (
-                f"In {record.sources[source].name}, most time is on line {line}: {mark}"
+                f"Most time in {record.sources[source].name} is on line {line}: {mark}"
                 f"{words.seconds(row.seconds)} ({words.percent(row.share)}): "
                 f"`{code(record, (source, line))}`"
             )

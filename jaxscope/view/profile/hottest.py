@@ -24,12 +24,13 @@ def hottest(record: Record, program: Program) -> str:
         joint = profile.joint[0]
         share = words.percent(joint.seconds / profile.whole_s)
         return f"{share} on lines {line_numbers(joint.places)} together"
-    totals = [source_shares(profile, source) for source in range(len(record.sources))]
-    longest = [max((row.share for row in rows.values()), default=0.0) for rows in totals]
-    source = longest_source(longest)
-    if not totals or longest[source] < WORTH:
+    source = main_source(record, profile)
+    totals = source_shares(profile, source)
+    if not totals:
         return ""
-    line, row = max(totals[source].items(), key=lambda item: item[1].seconds)
+    line, row = max(totals.items(), key=lambda item: item[1].seconds)
+    if row.share < WORTH:
+        return ""
     mark = "≈" if row.is_estimate else ""
     where = f" of {record.sources[source].name}" if source else ""
     return f"{mark}{words.percent(row.share)} on line {line}{where}"
@@ -42,6 +43,12 @@ def longest_source(shares: Sequence[float]) -> int:
     """
     most = max(shares, default=0.0)
     return next((i for i, share in enumerate(shares) if share >= NEARLY * most), 0)
+
+
+def main_source(record: Record, profile: Profile) -> int:
+    """The source to show first: that with the line that takes longest."""
+    totals = [source_shares(profile, source) for source in range(len(record.sources))]
+    return longest_source([max((r.share for r in rows.values()), default=0.0) for rows in totals])
 
 
 def hottest_line(profile: CellProfile) -> CellLine | None:

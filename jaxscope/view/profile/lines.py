@@ -16,6 +16,7 @@ from jaxscope.view.base.document import Beside, Part
 from jaxscope.view.base.places import code
 from jaxscope.view.base.table import Cell, Table
 from jaxscope.view.profile.heat import heat
+from jaxscope.view.profile.hottest import main_source
 
 
 def direction(phase: Phase) -> str:
@@ -59,9 +60,8 @@ def source_part(
             rows[line] = Beside((*row.words, flops), row.share)
     html, drawing = heat(record.sources[source].text, rows, heads)
     name = record.sources[source].name
-    first = next((i for i in range(len(record.sources)) if lines_of(profile, i)), 0)
-    caption = f"{name}: time of each line"
-    return Part(caption, None, html, drawing, brief=source == first, of_source=True)
+    caption, brief = f"{name}: time of each line", source == main_source(record, profile)
+    return Part(caption, None, html, drawing, brief=brief, of_source=True)
 
 
 def isolated_lines(record: Record, program: Program, profile: Profile) -> tuple[Part, ...]:

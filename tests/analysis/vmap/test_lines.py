@@ -74,16 +74,6 @@ def test_a_loop_repeats_what_is_shared_along_each_axis_by_itself() -> None:
     assert [each.equation for each in batching.unbatched()] == [2, 3]
 
 
-def test_without_the_size_of_a_batch_the_loop_is_unknown_where_something_is_shared() -> None:
-    unknown = BatchAxis("", None, None, exact=False)
-    made = program(equation(0, "sin", frame(1)), equation(1, "sin", frame(2)))
-    both = (BatchedEquation(0, (0,), (0,), 8.0), BatchedEquation(1, (0,), (), 1.0))
-    batching = Batching((unknown,), both)
-    assert [line.loop_flops for line in batched_lines(made, batching).values()] == [8, None]
-    assert batching.loop_flops is None
-    assert not batching.exact
-
-
 def test_plain_extra_dimensions_come_last() -> None:
     kinds = (
         (BatchingResult.EXTRA_BATCH_DIMENSION, "", ""),

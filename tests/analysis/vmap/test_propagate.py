@@ -70,7 +70,7 @@ def call(
     made: Region, axes: tuple[int | None, ...], site: str = "vmap", name: str = "", size: int = 5
 ) -> VmapCall:
     """A call of a vmapped function on the first arguments of a region."""
-    arguments = [(axis, made.variables[i], made.values[i].shape) for i, axis in enumerate(axes)]
+    arguments = [(axis, made.variables[i]) for i, axis in enumerate(axes)]
     return VmapCall(site, name, size, tuple(arguments))
 
 
@@ -250,7 +250,7 @@ def test_a_loop_that_no_function_called_is_a_sequential_loop_of_its_examples() -
     assert followed(made, call(made, (0,)))[0].result is None
 
 
-def test_without_an_observed_call_the_batch_is_inferred_from_shapes() -> None:
+def test_without_an_observed_call_the_axis_is_unknown() -> None:
     made = region(
         [(5, 3), (3,), (3,), (5, 3)],
         2,
@@ -258,9 +258,8 @@ def test_without_an_observed_call_the_batch_is_inferred_from_shapes() -> None:
         step("mul", (0, 2), (3,), 1),
         results=(3,),
     )
-    axes, found = propagate(made, (), Tracebacks())
-    assert [each.over for each in found] == [(), (0,)]
-    assert [(axis.size, axis.inferred) for axis in axes.all] == [(5, True)]
+    axes, _ = propagate(made, (), Tracebacks())
+    assert [(axis.size, axis.known) for axis in axes.all] == [(None, False)]
 
 
 def test_the_transpose_of_a_batched_equation_is_batched_as_that_was() -> None:
@@ -276,14 +275,14 @@ def test_the_transpose_of_a_batched_equation_is_batched_as_that_was() -> None:
     assert over(made, call(made, (0, None))) == [(0,), (0,), ()]
 
 
-def test_facts_of_the_untransformed_program_correct_shapes() -> None:
+def test_facts_of_the_untransformed_program_make_an_axis_known() -> None:
     known: dict[Any, Any] = {}
     trace = Trace(("vmap",))
-    square = [(5, 5), (5, 5)]
-    base = region(square, 1, step("cos", (0,), (1,), 0, trace=trace), results=(1,))
-    propagate(base, [call(base, (None,))], Tracebacks(), learned=known)
-    other = region(square, 1, step("cos", (0,), (1,), 0, trace=trace), results=(1,))
-    entered = VmapCall("vmap", "", 5, ((None, 0, (5, 5)),))
-    assert propagate(other, [entered], Tracebacks(), known)[1][0].over == ()
-    inferred = VmapCall("vmap", "", 5, ((0, 0, (7,)),))
-    assert propagate(other, [inferred], Tracebacks())[1][0].over == (0,)
+    square = [(5, 5), (5,), (5, 5)]
+    base = region(square, 2, step("cos", (0,), (2,), 0, trace=trace), results=(2,))
+    propagate(base, [call(base, (None, 0))], Tracebacks(), learned=known)
+    other = region(square, 2, step("cos", (0,), (2,), 0, trace=trace), results=(2,))
+    entered = VmapCall("vmap", "", 5, ((0, 0),))
+    told, found = propagate(other, [entered], Tracebacks(), known)
+    assert (told.all[0].known, found[0].over) == (True, ())
+    assert not propagate(other, [entered], Tracebacks())[0].all[0].known

@@ -196,17 +196,6 @@ def test_a_line_of_the_table_leads_to_itself(golden: m.Record) -> None:
     assert table.rows[0][1] == "`s = w.sum()`"
 
 
-def test_an_inferred_axis_is_marked_in_every_figure(golden: m.Record) -> None:
-    made = written(golden, m.Batching((replace(AXIS, exact=False),), FOUND))
-    assert made is not None
-    assert "≈ 3 of 4" in made.lead[0]
-    assert made.lead[-1].startswith("Figures with ≈ are inferred from shapes: JAX had traced that")
-    assert not any("loop over the examples" in each for each in made.lead)
-    table = made.parts[-1].table
-    assert table is not None
-    assert all(row[2].startswith("≈") and row[4].startswith("≈") for row in table.rows)
-
-
 def test_what_could_not_be_read_says_so(golden: m.Record) -> None:
     made = written(golden, m.Unavailable("the batched equations could not be read (KeyError)"))
     assert made is not None

@@ -13,6 +13,7 @@ import pytest
 
 from jaxscope import words
 from jaxscope.analysis.compiles import groups
+from jaxscope.analysis.compiles.causes.no_difference import eager_op, first_call
 from jaxscope.analysis.report_tables import compile_log
 from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
 from jaxscope.model.compile_log import CompileEvent, Log
@@ -103,6 +104,14 @@ def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
     assert found[2].callers == ("In [5]:2",)
     assert found[4].why == "4 small compilations (_mean, subtract, _std and true_divide)"
     assert sum(row.seconds for row in found) == pytest.approx(golden.total_s)
+
+
+def test_a_function_that_may_have_compiled_before_is_not_called_new(golden: Log) -> None:
+    first = golden.compiles[0]
+    for cause in (first_call("step", since="10:02:03"), eager_op("step", since="10:02:03")):
+        made = dataclasses.replace(first, causes=(cause,))
+        assert why(made).startswith("first compilation since 10:02:03 with state: 8 leaves")
+    assert why(first).startswith("first call with state")
 
 
 def test_the_text(golden: Log) -> None:

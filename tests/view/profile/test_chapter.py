@@ -115,13 +115,27 @@ def test_the_longest_line_of_a_module_is_said_beside_the_line_that_calls_it(
     there = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
     rare = LineTime(SourceLine(1, 3, Phase.PRIMAL), 0.1e-3, 0.1e-3, 0.1e-3)
     record = dataclasses.replace(golden, sources=(golden.sources[0], other))
-    said = "In model.py, most time is on line 2: 6 ms (60 %): `h = x @ w`"
+    said = "Most time in model.py is on line 2: 6 ms (60 %): `h = x @ w`"
     for more, expected in (((there, rare), True), ((rare,), False)):
         found = dataclasses.replace(PROFILE, lines=(*PROFILE.lines, *more))
         record = with_profile(record, found)
         chapter = profile.chapter(record, record.programs[0])
         assert chapter is not None
         assert (said in chapter.lead[1:]) is expected
+
+
+def test_the_source_with_the_longest_line_comes_first_wherever_it_is(golden: Record) -> None:
+    """A model's class in one cell, and the step that spends most of the time in another."""
+    model = LineTime(SourceLine(0, 4, Phase.PRIMAL), 1e-3, 1e-3, 1e-3)
+    step = LineTime(SourceLine(1, 2, Phase.PRIMAL), 6e-3, 6e-3, 6e-3)
+    other = Source("In [2]", "<cell 2>", SourceKind.CELL, "def step():\n    return x @ w\n")
+    record = dataclasses.replace(golden, sources=(golden.sources[0], other))
+    record = with_profile(record, dataclasses.replace(PROFILE, lines=(model, step), joint=()))
+    made = profile.chapter(record, record.programs[0])
+    assert made is not None
+    assert made.lead[0].startswith("Line 2 of In [2] takes 6 ms (60 %)")
+    shown = [part.caption for part in made.parts if part.of_source and part.brief]
+    assert shown == ["In [2]: time of each line"]
 
 
 def test_calls_of_a_cell_are_counted_without_the_first(golden: Record) -> None:

@@ -1,6 +1,11 @@
 """Causes that are not a difference to an earlier compilation: a first one, or an unknown one."""
 
+import re
+
 from jaxscope.model import Cause, CauseKind
+
+SINCE = re.compile(r"since jaxscope started listening at ([\d:]+)")
+"""In the text of a cause: what compiled before that time is unknown."""
 
 
 def first_call(name: str, *, since: str = "", under: str = "", note: str = "") -> Cause:

@@ -37,6 +37,11 @@ def is_node_states(value: Any) -> bool:
     return type(value).__name__ == "NodeStates"
 
 
+def is_variable(value: Any) -> bool:
+    """Whether this is a variable of NNX, whose array is named as the variable is."""
+    return _is_variable(type(value))
+
+
 def variable_paths(value: Any) -> list[str]:
     """`.layers[0].kernel` for each leaf of a `NodeStates`; JAX's own paths where they differ.
 

@@ -16,6 +16,7 @@ from jaxscope.capture.compiles.signature.description import Description
 from jaxscope.capture.compiles.signature.graphdef import (
     graphdef_fields,
     is_node_states,
+    is_variable,
     variable_paths,
 )
 from jaxscope.capture.compiles.signature.values import ObjectIds
@@ -152,14 +153,16 @@ def _is_builtin(tree: Any) -> bool:
 def leaf_paths(value: Any, count: int) -> tuple[str, ...]:
     """`['w']` or `.layers[0].kernel` for each of the `count` leaves of a pytree."""
     try:
-        pairs = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_node_states)[0]
+        pairs = jax.tree_util.tree_flatten_with_path(
+            value, is_leaf=lambda one: is_node_states(one) or is_variable(one)
+        )[0]
         found: list[str] = []
         for path, one in pairs:
             start = jax.tree_util.keystr(path)
             if is_node_states(one):
                 found += [start + at for at in variable_paths(one)]
             else:
-                found.append(start)
+                found += [start] * len(jax.tree_util.tree_leaves(one))
         return tuple(found)
     except Exception:  # the user's own flattening with paths
         return tuple([f"[leaf {i}]" for i in range(count)])

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.signature.graphdef import is_node_states
+from jaxscope.capture.compiles.signature.graphdef import is_node_states, is_variable
 from jaxscope.capture.compiles.signature.structures import StaticLeaf, leaf_paths
 
 LIBRARY = "equinox._jit"
@@ -34,25 +34,28 @@ def as_written(call: _jax.JaxCall) -> _jax.JaxCall:
         return call
 
 
-def user_names(call: _jax.JaxCall) -> tuple[str, ...]:
+def user_names(call: _jax.JaxCall, traced: Any = None) -> tuple[str, ...]:
     """The user's names of the arrays that JAX gets, in its order, for a call by a library.
 
-    Empty for other calls, whose names JAX knows, and where an array has no name.
+    `traced` are the arguments without static ones; None: all. Empty for other calls, whose names
+    JAX knows, and where an array has no name.
     """
     written = as_written(call)
     args, kwargs = tuple(written.args or ()), dict(written.kwargs or {})
     try:
-        if written is call and not any(map(is_node_states, (*args, *kwargs.values()))):
+        if written is call and not any(map(_of_nnx, (*args, *kwargs.values()))):
             return ()
         declared = written.declared or inspect.signature(inspect.unwrap(call.fun))
         bound = declared.bind(*args, **kwargs).arguments
-        names: dict[int, str] = {}
+        names: dict[int, list[str]] = {}
         for name, value in bound.items():
             leaves = jax.tree_util.tree_leaves(value)
             for leaf, path in zip(leaves, leaf_paths(value, len(leaves)), strict=True):
-                names[id(leaf)] = name + path
-        traced = (call.args or ())[:2] if written is not call else (call.args, call.kwargs or {})
-        return tuple([names[id(leaf)] for leaf in jax.tree_util.tree_leaves(traced)])
+                names.setdefault(id(leaf), []).append(name + path)
+        if traced is None:
+            traced = (call.args or ())[:2] if written is not call else (args, kwargs)
+        # An array that is passed twice has two names, in the order of the parameters.
+        return tuple([names[id(leaf)].pop(0) for leaf in jax.tree_util.tree_leaves(traced)])
     except Exception:  # a number that became an array, another version
         return ()
 
@@ -85,6 +88,16 @@ def _unwrapped(
         static_argnums=(),
         static_argnames=(),
     )
+
+
+def _of_nnx(value: Any) -> bool:
+    """Whether there is a variable of NNX in it, as it is or as Flax passes it to `jax.jit`."""
+    leaves = jax.tree_util.tree_leaves(value, is_leaf=_is_state)
+    return any(map(_is_state, leaves))
+
+
+def _is_state(value: Any) -> bool:
+    return is_node_states(value) or is_variable(value)
 
 
 def _value(held: Any) -> Any:

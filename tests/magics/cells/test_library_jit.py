@@ -1,0 +1,158 @@
+"""Functions of `nnx.jit` and `equinox.filter_jit`: a report is of the program that they run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+import pytest
+
+from tests.magics.notebook import Notebook, open_notebook
+
+nnx = pytest.importorskip("flax.nnx")
+eqx = pytest.importorskip("equinox")
+
+COMPILE = "/jax/core/compile/backend_compile_duration"
+SETUP = """
+import functools, jax, jax.numpy as jnp, equinox as eqx
+from flax import nnx
+x = jnp.ones((4, 8))
+net = nnx.Linear(8, 8, rngs=nnx.Rngs(0))
+net.count = nnx.Variable(jnp.zeros((), jnp.int32))
+net.bias[...] = net.bias[...] + 1
+layer = eqx.nn.Linear(8, 8, key=jax.random.key(0))
+"""
+STEPS = {
+    "nnx": "@nnx.jit\ndef step(model, x):\n    model.count[...] += 1\n"
+    "    return jnp.tanh(model(x)).sum()",
+    "filter_jit": "@eqx.filter_jit\ndef step(model, x):\n"
+    "    return jnp.tanh(jax.vmap(model)(x)).sum()",
+}
+MODEL = {"nnx": "net", "filter_jit": "layer"}
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+@pytest.fixture
+def compiled() -> Iterator[list[float]]:
+    found: list[float] = []
+
+    def listen(event: str, seconds: float, **_: object) -> None:
+        if event == COMPILE:
+            found.append(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+@pytest.mark.parametrize("library", STEPS)
+def test_what_a_report_has_compiled_is_neither_compiled_again_by_a_report_nor_by_a_call(
+    notebook: Notebook, compiled: list[float], library: str
+) -> None:
+    call = f"step({MODEL[library]}, x)"
+    notebook.must(f"%%jaxjit -n 1\n{STEPS[library]}\n{call}")
+    compiled.clear()
+    notebook.must(f"%jaxjit -n 1 {call}")
+    notebook.must(f"%jaxjit -n 1 -o report {call}")
+    notebook.must(call)
+    assert compiled == []
+    (program,) = notebook.names["report"].record.programs
+    tanh = STEPS[library].count("\n", 0, STEPS[library].index("tanh"))
+    frames = {e.frames[-1].span.line for e in program.equations if e.primitive == "tanh"}
+    assert frames == {tanh + 2}  # below the line of the magic
+
+
+@pytest.mark.parametrize("library", STEPS)
+def test_a_function_that_has_run_is_compiled_once_for_its_links(
+    notebook: Notebook, compiled: list[float], library: str
+) -> None:
+    call = f"step({MODEL[library]}, x)"
+    notebook.must(f"{STEPS[library]}\n{call}")
+    compiled.clear()
+    notebook.must(f"%jaxjit -n 1 {call}")
+    assert len(compiled) == 1
+    notebook.must(f"%jaxjit -n 1 {call}")
+    assert len(compiled) == 1
+
+
+def test_a_call_updates_the_model_once(notebook: Notebook) -> None:
+    notebook.must(STEPS["nnx"])
+    before = int(notebook.names["net"].count[...])
+    expected = notebook.must("float(jnp.tanh(net(x)).sum())").value
+    ran = notebook.must("%jaxjit step(net, x)")
+    assert int(notebook.names["net"].count[...]) == before + 1
+    np.testing.assert_allclose(ran.value, expected, rtol=1e-6)
+
+
+def test_arguments_have_the_names_of_the_users_function(notebook: Notebook) -> None:
+    notebook.must("@nnx.jit(static_argnums=(2,))\ndef f(m, x, n, y):\n    return m(x) * n + y")
+    notebook.must("%jaxjit -n 1 -o report f(net, x, 3, x)")
+    (program,) = notebook.names["report"].record.programs
+    named = {value.name: value.kind.value for value in program.inputs}
+    traced = dict.fromkeys(("m.bias", "m.count", "m.kernel", "x", "y"), "traced")
+    assert named == {**traced, "n": "static"}
+    notebook.must("%jaxjit -n 1 -o report eqx.filter_jit(lambda a, b, n: a * b + n)(x, x, 3)")
+    (program,) = notebook.names["report"].record.programs
+    assert [value.name for value in program.inputs] == ["a", "b", "n"]
+
+
+def test_what_a_wrapper_donates_is_shown_as_donated(notebook: Notebook) -> None:
+    notebook.must("given = x + 1\nf = eqx.filter_jit(lambda a: a * 2, donate='all')")
+    notebook.must("%jaxjit -o report f(given)")
+    (program,) = notebook.names["report"].record.programs
+    assert [value.kind.value for value in program.inputs] == ["donated"]
+    assert notebook.names["given"].is_deleted()
+
+
+def test_results_have_their_device_where_the_results_contain_none(notebook: Notebook) -> None:
+    notebook.must(STEPS["nnx"])
+    notebook.must("%jaxjit -n 1 -o report step(net, x)")
+    (program,) = notebook.names["report"].record.programs
+    assert {value.sharding for value in program.outputs} == {"cpu:0"}
+
+
+def test_an_error_of_the_function_leaves_the_wrapper_as_it_was(notebook: Notebook) -> None:
+    notebook.must("@nnx.jit\ndef bad(model, x):\n    return model(x) @ x[:1]")
+    held = dict(vars(notebook.names["bad"]))
+    ran = notebook.run("%jaxjit bad(net, x)")
+    assert "contracting dimensions" in ran.message
+    assert vars(notebook.names["bad"]) == held
+    assert ("<call>", 1) not in ran.frames[-1:]
+
+
+def test_what_is_made_of_a_jitted_function_is_not_taken_for_it(notebook: Notebook) -> None:
+    from jaxscope.capture.forms.library_jit import held_jit
+
+    inner = jax.jit(lambda x: x * 2)
+    assert held_jit(jax.grad(inner)) is None
+    assert held_jit(inner) is None
+    assert held_jit(notebook.names["layer"]) is None
+    held = held_jit(nnx.jit(inner))
+    assert held is not None
+    assert held[1] is not inner
+
+
+def test_another_thread_calls_the_function_as_ever(notebook: Notebook) -> None:
+    from jaxscope.capture.forms import library_jit
+    from jaxscope.capture.forms.call import FunctionCall
+
+    notebook.must("add = eqx.filter_jit(lambda a: a + 1)")
+    add, x = notebook.names["add"], notebook.names["x"]
+    found = library_jit.library_call(FunctionCall(add, (x,), {}))
+    assert found is not None
+    with library_jit._replaced(add, found.attribute, lambda *args: "ours"):
+        results: list[object] = []
+        other = threading.Thread(target=lambda: results.append(add(x)))
+        other.start()
+        other.join()
+    np.testing.assert_array_equal(results[0], np.full((4, 8), 2.0))  # type: ignore[arg-type]
