@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint
 from typing import Any, TextIO
 
 from jaxscope import words
@@ -64,6 +65,7 @@ class _Measurement:
     plan: Plan
     signals: Signals
     implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
+    registered: dict[str, EntryPoint] = field(default_factory=registry.points)
     rounds: int = 0
     preempted: int = 0
     dropped: int = 0
@@ -315,7 +317,7 @@ class _Measurement:
     def _implementation(self, name: str) -> Implementation:
         if name not in self.implementations:
             try:
-                self.implementations[name] = registry.find(name)
+                self.implementations[name] = registry.find(name, self.registered)
             except Exception as error:
                 self.implementations[name] = registry.Absent(
                     name, f"It raised {describe_error(error)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from jaxscope.bench.frameworks.implementation import Implementation
@@ -38,15 +38,18 @@ def names() -> tuple[str, ...]:
 
     Raises PlanError where these are not registered: a source folder that was never installed.
     """
-    found = _points()
+    found = points()
     if DEFAULT[0] not in found:
         raise PlanError(NOT_REGISTERED)
     return tuple(found)
 
 
-def find(name: str) -> Implementation:
-    """The implementation of this name; an `Absent` one with the reason if there is none."""
-    found = _points()
+def find(name: str, registered: Mapping[str, EntryPoint] | None = None) -> Implementation:
+    """The implementation of this name; an `Absent` one with the reason if there is none.
+
+    registered: `points()` of an earlier call, which reads the metadata of every installed package.
+    """
+    found = points() if registered is None else registered
     point = found.get(name)
     if point is None:
         if DEFAULT[0] not in found:
@@ -71,7 +74,7 @@ def uses_jax(implementations: Iterable[str]) -> bool:
     return any(find(name).framework == "jax" for name in implementations)
 
 
-def _points() -> dict[str, EntryPoint]:
+def points() -> dict[str, EntryPoint]:
     """Entry points by name: the default ones, jaxscope's others, then those of plug-ins."""
 
     def rank(point: EntryPoint) -> tuple[bool, int, str]:
