@@ -47,7 +47,7 @@ def test_importing_a_framework_does_not_count_against_the_time_limit(monkeypatch
             passed.append(waits.pop() if waits else 0)
             return "It is not installed."
 
-    monkeypatch.setattr(registry, "find", lambda name: Slow())
+    monkeypatch.setattr(registry, "find", lambda name, known: Slow())
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + sum(passed))
     slow = Plan(
         (Entry("slow", "slow", total),), lambda size: {"x": normal(3)}, limits=Limits(total_s=600)

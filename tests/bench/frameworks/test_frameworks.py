@@ -34,7 +34,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     found = registry.find
     made = {made.name: made for made in CLASSES}
     monkeypatch.setattr(
-        registry, "find", lambda name: made[name]() if name in made else found(name)
+        registry, "find", lambda name, known: made[name]() if name in made else found(name, known)
     )
 
 
