@@ -1,6 +1,6 @@
 """Import in the background what the first cell would wait for.
 
-A run and its report need 290 modules of ours, a seventh of a second. They are imported while the
+A run and its report need 290 modules of ours, a third of a second. They are imported while the
 kernel waits for the next cell; those that need jax, once the user has imported it.
 """
 
