@@ -140,7 +140,7 @@ def _floor() -> float:
     import jaxscope
     from jaxscope.capture.program.stages import Handles
 
-    handles = jaxscope.last()._texts[0]
+    handles = jaxscope.last()._texts[0]  # pyright: ignore[reportPrivateUsage]
     assert isinstance(handles, Handles)
     began = time.perf_counter()
     with quiet_gc():
