@@ -49,9 +49,9 @@ class RegionReader:
         self._flows: dict[int, Flow] = {}
         self._computation: Hashable = None
         self.gradient: tuple[Hashable, Gradient | None] | None = None
-        """What was read of its regions last, behind all else that it was read from."""
+        """The gradient that was read last, behind all else that it was read from."""
         self.ahead: ReadAhead | None = None
-        """What the gradient needs of its regions, until it is read."""
+        """Parts of the gradient, until that is read."""
 
     def region(self, body: JaxprBody) -> Region:
         """The region of a jaxpr, with all inner regions."""
