@@ -25,6 +25,8 @@ WITH_JAX = (
     "jaxscope.analysis.variants",
 )
 """In the order of their use: the first is needed by every cell."""
+_NAME = "jaxscope-preload"
+_AHEAD = f"{_NAME}-with-jax"
 
 
 def preload(names: tuple[str, ...]) -> None:
@@ -36,11 +38,16 @@ def preload(names: tuple[str, ...]) -> None:
     missing = [name for name in names if name not in sys.modules]
     rewriting = any(type(finder).__module__.startswith("_pytest") for finder in sys.meta_path)
     if missing and not rewriting:
-        threading.Thread(target=_load, args=(missing,), name="jaxscope-preload").start()
+        name = _AHEAD if names is WITH_JAX else _NAME
+        threading.Thread(target=_load, args=(missing,), name=name).start()
 
 
 def _load(names: list[str]) -> None:
     for name in names:
+        # A cell needs these before XLA compiles, and the others after: they can be imported then.
+        for thread in threading.enumerate():
+            if thread.name == _AHEAD and thread is not threading.current_thread():
+                thread.join()
         # The cell that needs the module imports it again, and reports the error.
         with contextlib.suppress(Exception):
             importlib.import_module(name)

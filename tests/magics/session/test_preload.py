@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
@@ -17,7 +18,7 @@ shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "jaxscope")
 {then}
 for thread in threading.enumerate():
-    if thread.name == "jaxscope-preload":
+    if thread.name.startswith("jaxscope-preload"):
         thread.join()
 print(*[name in sys.modules for name in {names}])
 """
@@ -51,6 +52,25 @@ def test_loading_the_extension_waits_for_no_type_of_a_report() -> None:
 def test_nothing_starts_where_all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(threading, "Thread")
     preload.preload(("sys", "threading"))
+
+
+def test_what_needs_no_jax_is_imported_after_what_a_cell_needs_before_it_compiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[str] = []
+    release = threading.Event()
+    monkeypatch.setattr(preload, "importlib", types.SimpleNamespace(import_module=order.append))
+    ahead = threading.Thread(
+        target=lambda: (release.wait(), order.append("ahead")), name=preload._AHEAD
+    )
+    others = threading.Thread(target=preload._load, args=(["others"],))
+    ahead.start()
+    others.start()
+    others.join(0.1)
+    release.set()
+    for thread in (ahead, others):
+        thread.join()
+    assert order == ["ahead", "others"]
 
 
 def test_a_module_that_cannot_be_imported_keeps_none_of_the_others_away(
