@@ -79,7 +79,7 @@ class VmapAxes:
         """Variables → the axes that they enter unbatched."""
         self._by_site: dict[Hashable, list[VmapAxis]] = {}
         self._bits: dict[tuple[int, ...], int] = {}
-        self._told_of: set[int] = set()
+        self._known_entries: set[int] = set()
         """Variables that enter an axis by facts of the untransformed program."""
         regions = distinct_regions(region)
         present = {variable for one in regions for variable in one.variables}
@@ -138,21 +138,21 @@ class VmapAxes:
         if mask and len(values) == 1:
             variable = region.variables[values.pop()]
             self.entering[variable] = self.entering.get(variable, 0) | mask
-            self._told_of.add(variable)
+            self._known_entries.add(variable)
 
     def enter_from(self, region: Region, step: RegionStep, under: tuple[int, ...]) -> None:
-        """The operands of a call enter what its arguments are told to enter inside."""
+        """The operands of a call enter the axes that its arguments are known to enter inside."""
         for inner in step.inner:
             taken = inner.inputs or range(len(step.inputs))
             if len(taken) != inner.region.arguments:
                 continue
             for variable, position in zip(inner.region.variables, taken, strict=False):
                 value = step.inputs[position]
-                if value >= 0 and variable in self._told_of:
+                if value >= 0 and variable in self._known_entries:
                     outer = region.variables[value]
                     mask = self.entering[variable] & self.mask(under)
                     self.entering[outer] = self.entering.get(outer, 0) | mask
-                    self._told_of.add(outer)
+                    self._known_entries.add(outer)
 
     def named(self, among: Sequence[int], sizes: Sequence[int]) -> int:
         """The axes that have a name and one of these sizes, as a mask."""
