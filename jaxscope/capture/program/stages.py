@@ -67,10 +67,10 @@ class Handles:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
         counts as lowered elsewhere, and its links are not exact. `text` is its optimized HLO with
         tags, where `compiled` has none."""
-        if tagged is None:
-            tagged = untagged(traced, sources or SourceFiles())
-        self.tagged = tagged
-        self.traced, self.lowered, self.compiled = traced, lowered, compiled
+        self.tagged = untagged(traced, sources or SourceFiles()) if tagged is None else tagged
+        self.traced: Any = traced
+        self.lowered: Any = lowered
+        self.compiled: Any = compiled
         self._sources = sources
         self.regions = regions or RegionReader()
         """Reads the dataflow of its equations, for all that need it."""
