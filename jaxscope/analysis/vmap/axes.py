@@ -79,6 +79,8 @@ class VmapAxes:
         """Variables → the axes that they enter unbatched."""
         self._by_site: dict[Hashable, list[VmapAxis]] = {}
         self._bits: dict[tuple[int, ...], int] = {}
+        self._known_entries: set[int] = set()
+        """Variables that enter an axis by facts of the untransformed program."""
         regions = distinct_regions(region)
         present = {variable for one in regions for variable in one.variables}
         for call in calls:
@@ -126,6 +128,31 @@ class VmapAxes:
         variable = region.variables[value]
         mask = mask & ~self._whole.get(variable, 0) | self.entering.get(variable, 0)
         return mask & self.mask(under)
+
+    def enter_with(self, region: Region, step: RegionStep, mask: int) -> None:
+        """Of an equation that is known to be batched: its one operand enters these axes.
+
+        What a rule of a derivative adds beside it reads the same value.
+        """
+        values = {value for value in step.inputs if value >= 0}
+        if mask and len(values) == 1:
+            variable = region.variables[values.pop()]
+            self.entering[variable] = self.entering.get(variable, 0) | mask
+            self._known_entries.add(variable)
+
+    def enter_from(self, region: Region, step: RegionStep, under: tuple[int, ...]) -> None:
+        """The operands of a call enter the axes that its arguments are known to enter inside."""
+        for inner in step.inner:
+            taken = inner.inputs or range(len(step.inputs))
+            if len(taken) != inner.region.arguments:
+                continue
+            for variable, position in zip(inner.region.variables, taken, strict=False):
+                value = step.inputs[position]
+                if value >= 0 and variable in self._known_entries:
+                    outer = region.variables[value]
+                    mask = self.entering[variable] & self.mask(under)
+                    self.entering[outer] = self.entering.get(outer, 0) | mask
+                    self._known_entries.add(outer)
 
     def named(self, among: Sequence[int], sizes: Sequence[int]) -> int:
         """The axes that have a name and one of these sizes, as a mask."""

@@ -7,10 +7,17 @@ masks of their carry no longer change.
 
 import functools
 import operator
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from jaxscope.analysis.jaxpr.dataflow import MOST_EQUATIONS, InnerRegion, Region, RegionStep
+from jaxscope.analysis.jaxpr.dataflow import (
+    MOST_EQUATIONS,
+    InnerRegion,
+    Region,
+    RegionStep,
+    distinct_regions,
+)
 from jaxscope.analysis.vmap.axes import AxisKey, TracebackReader, VmapAxes, VmapCall, is_transposed
 from jaxscope.analysis.vmap.results import NO_RESULT, ResultForm, reduced, result_of
 from jaxscope.model import BatchedEquation, BatchingResult, Frame
@@ -67,6 +74,14 @@ class _Walk:
         self._forward: dict[tuple[Frame, ...], int] = {}
         """Frames of forward equations → the axes that any of them is batched over."""
         self._number = 0
+        called = Counter(
+            id(inner.region)
+            for one in (distinct_regions(region) if known else ())
+            for step in one.steps
+            for inner in step.inner
+        )
+        self._shared = {one for one, times in called.items() if times > 1}
+        """Functions that several equations call: facts of their equations are of no single call."""
 
     def run(
         self, region: Region, arguments: Sequence[int], around: _Around, *, record: bool
@@ -125,6 +140,8 @@ class _Walk:
         outs = follow(step, operands, here, record=record)
         if outs is None:
             outs = [depends] * len(step.outputs)
+        if self._known:
+            self.axes.enter_from(region, step, here.under)
         if record and here.under:
             own = self.equations[position]
             self.equations[position] = replace(own, over=_over(here, depends, *outs))
@@ -150,6 +167,8 @@ class _Walk:
             for axis in (self.axes.all[index] for index in here.under):
                 if axis.told and axis.key in known:
                     depends = depends | axis.bit if known[axis.key] else depends & ~axis.bit
+            if id(region) not in self._shared:
+                self.axes.enter_with(region, step, depends & ~_union(operands))
         return depends
 
     def _reduced(self, region: Region, step: RegionStep, depends: int) -> int:

@@ -35,6 +35,7 @@ P = TypeVar("P", bound=Plan)
 
 _AS_WRITTEN = ("numpy", "jax-eager")
 """Implementations that compile nothing, so that no value is a constant to them."""
+_OF_JAX = ("jax", "jax-eager")
 _CALL_S = 20.0
 _ROUNDS = 0.5
 """Of a time limit, the most that the rounds may take."""
@@ -145,7 +146,8 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
     shared = [code.reads for section, code in codes.items() if section.name == SHARED]
     if any(one.implementation not in _AS_WRITTEN for one in timed):
         remarks = (*remarks, *_constants(read - set(inputs), outline))
-    remarks = (*remarks, *_without_xp(shared, outline))
+    if any(one.implementation not in _OF_JAX for one in timed):
+        remarks = (*remarks, *_without_xp(shared, outline))
     plan = CellPlan(
         tuple([entry(one) for one in timed]),
         make_inputs,

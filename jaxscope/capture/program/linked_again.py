@@ -3,7 +3,7 @@
 JAX keeps the lowering of a function that has run, so the tags that are put into its jaxpr then
 reach nothing; and its persistent cache gives a program as it was first compiled, without tags. A
 copy of the jaxpr is lowered and compiled with them. What ran stays what is timed: the two programs
-must be the same text, names of locations apart.
+must be the same text, names of locations and of instructions apart.
 """
 
 import re
@@ -25,6 +25,7 @@ _KNOWN: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _TAGGED: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 """By executable, the hash of the tags that were seen in its text."""
 
+_NAME = re.compile(r"%[\w.\-]+")
 _METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 
 
@@ -76,9 +77,27 @@ def _linked(handles: Handles, sources: SourceFiles, say: Say) -> tuple[Handles |
     seconds = 0.0 if known else time.perf_counter() - began
     after = str(compiled.as_text())
     _KNOWN[jaxpr] = traced
-    if not TAG.search(after) or _computed(before) != _computed(after):
+    if not TAG.search(after):
         return None, seconds
-    return Handles(traced, lowered, compiled, handles.tagged, sources), seconds
+    if _computed(before) == _computed(after):
+        return Handles(traced, lowered, compiled, handles.tagged, sources), seconds
+    text = _renamed(after, before)
+    if text is None:
+        return None, seconds
+    return Handles(traced, lowered, handles.compiled, handles.tagged, sources, text=text), seconds
+
+
+def _renamed(text: str, like: str) -> str | None:
+    """The text with the names of the other, where the two are one program apart from names.
+
+    XLA numbers its instructions anew where tags keep it from an intermediate step.
+    """
+    old, own = (
+        dict.fromkeys(_NAME.findall(_METADATA.sub("", one))) for one in (like, text)
+    )  # in order; a name may hold a tag
+    names = dict(zip(own, old, strict=False))
+    made = _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+    return made if _computed(made) == _computed(like) else None
 
 
 def _computed(text: str) -> str:

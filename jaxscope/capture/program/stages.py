@@ -62,19 +62,19 @@ class Handles:
         tagged: Tagged | None = None,
         sources: SourceFiles | None = None,
         regions: RegionReader | None = None,
+        text: str | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
-        counts as lowered elsewhere, and its links are not exact."""
-        if tagged is None:
-            tagged = untagged(traced, sources or SourceFiles())
-        self.tagged = tagged
+        counts as lowered elsewhere, and its links are not exact. `text` is its optimized HLO with
+        tags, where `compiled` has none."""
+        self.tagged = untagged(traced, sources or SourceFiles()) if tagged is None else tagged
         self.traced: Any = traced
         self.lowered: Any = lowered
         self.compiled: Any = compiled
         self._sources = sources
         self.regions = regions or RegionReader()
         """Reads the dataflow of its equations, for all that need it."""
-        self._raw: str | None = None
+        self._raw = self._given = text
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
         self._candidates: Candidates | None = None
@@ -116,7 +116,7 @@ class Handles:
     def raw(self) -> str:
         """The optimized HLO with its tags, printed once until `text` has read it."""
         if self._raw is None:
-            self._raw = str(self.compiled.as_text() or "")
+            self._raw = self._given or str(self.compiled.as_text() or "")
         return self._raw
 
     @property

@@ -262,6 +262,22 @@ def test_without_an_observed_call_the_axis_is_unknown() -> None:
     assert [(axis.size, axis.known) for axis in axes.all] == [(None, False)]
 
 
+def test_what_a_derivative_adds_beside_a_known_equation_is_batched_like_it() -> None:
+    known: dict[Any, Any] = {}
+    at, beside = Trace(("vmap",)), Trace(("vmap",), calls=(("relu.py", "relu_jvp"),))
+    base = region([(5,), (5,)], 1, step("max", (0,), (1,), 0, trace=at), results=(1,))
+    propagate(base, [call(base, (0,))], Tracebacks(), learned=known)
+    other = region(
+        [(5,), (5,), (5,)],
+        1,
+        step("max", (0,), (1,), 0, trace=at),
+        step("gt", (0,), (2,), 1, trace=beside),
+        results=(1, 2),
+    )
+    _, found = propagate(other, [VmapCall("vmap", "", 5, ((0, 0),))], Tracebacks(), known)
+    assert [each.over for each in found] == [(0,), (0,)]
+
+
 def test_the_transpose_of_a_batched_equation_is_batched_as_that_was() -> None:
     frames = (Frame(0, "cell", "f", Span(2, 0, 2, 5)),)
     made = region(

@@ -164,6 +164,12 @@ def test_a_shared_source_of_one_framework_is_noted(text: str, said: str):
     assert [said in note for note in notes] == ([True] if said else [])
 
 
+def test_code_of_jax_is_no_news_where_only_jax_runs_it():
+    assert planned("jnp.tanh(x)", vs=("jax", "jax-eager")).notes() == ()
+    (note,) = planned("jnp.tanh(x)", vs=("jax", "numpy")).notes()
+    assert "`jnp`" in note
+
+
 def test_a_time_limit_is_shared_by_the_sizes():
     assert limits(None).total_s is None
     found = limits(12.0, 6)

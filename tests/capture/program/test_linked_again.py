@@ -164,3 +164,24 @@ def run_file(file: Path, *arguments: str) -> str:
 def test_metadata_is_no_part_of_what_a_program_computes() -> None:
     line = '  a = f32[3] add(b, c), metadata={op_name="jit(f)/x{1}" source_line=3}, backend={}'
     assert linked_again._computed(line) == "  a = f32[3] add(b, c), backend={}\n"
+
+
+MODULE = """HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
+
+ENTRY %main.3 (v: f32[8]) -> f32[8] {
+  %v = f32[8]{0} parameter(0)
+  %sine.4 = f32[8]{0} sine(%v), metadata={op_name="jit(f)/sin"}
+  ROOT %add.9 = f32[8]{0} add(%sine.4, %v), metadata={op_name="jit(f)/add"}
+}
+"""
+
+
+def test_a_program_with_other_names_is_given_those_of_what_ran() -> None:
+    tagged = MODULE.replace("sine.4", "sine.11").replace("add.9", "add.13").replace("(f)", "(tag)")
+    made = linked_again._renamed(tagged, MODULE)
+    assert made is not None
+    assert "%sine.4 = f32[8]{0} sine(%v), metadata={op_name=" in made
+    assert 'op_name="jit(tag)/add"' in made
+    assert "11" not in made
+    other = tagged.replace("add(%sine.11, %v)", "add(%v, %v)")
+    assert linked_again._renamed(other, MODULE) is None

@@ -133,3 +133,14 @@ def test_the_other_mode_of_a_jacobian_is_counted_for_one_example(notebook: Noteb
     assert "3 JVPs, one per input number" in words
     assert "Reverse mode would take 1 VJP," in words
     assert "reverse mode fits" in words
+
+
+def test_the_rule_of_an_activation_is_batched_as_the_activation(notebook: Notebook) -> None:
+    """`jax.nn.relu` under two vmaps, as in `eqx.nn.MLP`: its derivative reads the same values."""
+    notebook.must("grid = jnp.ones((5, 3))")
+    program, batching = shown(
+        notebook,
+        "%%jaxgrad -n 1 -w grid\njax.vmap(lambda r: jax.vmap(jax.nn.relu)(r * 2))(grid).sum()",
+    )
+    for primitive in ("max", "gt", "select_n"):
+        assert over(program, batching, primitive) == [(0, 1)]
