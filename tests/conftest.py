@@ -18,10 +18,6 @@ os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 import pytest
 
 CONFIGURED = ("jax_enable_x64", "jax_default_device", "jax_disable_jit")
-MACHINE_CODE = tuple(
-    f"tests/{folder}/" for folder in ("capture/program", "capture/timing", "results", "experiments")
-)
-"""Tests of what LLVM makes of a program, or of a session as it is."""
 LISTENERS = ("_event", "_event_duration_secs", "_scalar", "_event_time_span")
 
 
@@ -61,17 +57,10 @@ _TESTS = itertools.count()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Keep what earlier tests left from every full collection: they took a fourth of the time.
-
-    And let LLVM optimize only where tests look at its work: half of XLA's time is spent there, and
-    the optimized HLO is the same.
-    """
+    """Keep what earlier tests left from every full collection: they took a fourth of the time."""
     if next(_TESTS) % 10 == 0:
         gc.collect()
         gc.freeze()
-    if "jax" in sys.modules and os.environ["JAX_PLATFORMS"] == "cpu":
-        seen = item.nodeid.startswith(MACHINE_CODE)
-        sys.modules["jax"].config.update("jax_disable_most_optimizations", not seen)
 
 
 @pytest.fixture(autouse=True)
