@@ -14,6 +14,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
 from jaxscope.capture.options.composition import JIT, Composition
+from jaxscope.capture.options.error_origin import calls_user_code
 
 PROGRAMS_PER_CELL = 8
 """Compiled programs kept per cell: alternating shapes should not recompile."""
@@ -52,6 +53,7 @@ class CompileRequest:
     traced_by: Callable[[], Any] | None = None
     """Traces it, where only the library that calls the jitted function can; None: JAX alone."""
 
+    @calls_user_code
     def trace(self) -> Any:
         """JAX's `Traced`. Raises what the user's code raises, and what JAX raises for it."""
         if self.traced_by is not None:

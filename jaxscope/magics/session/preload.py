@@ -44,10 +44,13 @@ def preload(names: tuple[str, ...]) -> None:
 
 def _load(names: list[str]) -> None:
     for name in names:
-        # A cell needs these before XLA compiles, and the others after: they can be imported then.
-        for thread in threading.enumerate():
-            if thread.name == _AHEAD and thread is not threading.current_thread():
-                thread.join()
+        # A cell needs those ahead before XLA compiles, and the others after: they can be imported
+        # then. Those ahead wait for nobody: there are two such threads where the extension is
+        # loaded again.
+        if threading.current_thread().name != _AHEAD:
+            for thread in threading.enumerate():
+                if thread.name == _AHEAD:
+                    thread.join()
         # The cell that needs the module imports it again, and reports the error.
         with contextlib.suppress(Exception):
             importlib.import_module(name)

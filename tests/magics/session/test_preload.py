@@ -73,6 +73,23 @@ def test_what_needs_no_jax_is_imported_after_what_a_cell_needs_before_it_compile
     assert order == ["ahead", "others"]
 
 
+def test_two_threads_ahead_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extension was loaded again while its first thread still imported."""
+    both = threading.Barrier(2)
+    monkeypatch.setattr(preload, "importlib", types.SimpleNamespace(import_module=both.wait))
+    monkeypatch.setattr(both, "wait", lambda name: threading.Barrier.wait(both, timeout=60))
+    ahead = [
+        threading.Thread(target=preload._load, args=([str(i)],), name=preload._AHEAD, daemon=True)
+        for i in range(2)
+    ]
+    for thread in ahead:
+        thread.start()
+    for thread in ahead:
+        thread.join(120)
+    assert not any(thread.is_alive() for thread in ahead)
+    assert not both.broken
+
+
 def test_a_module_that_cannot_be_imported_keeps_none_of_the_others_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
