@@ -74,10 +74,9 @@ def library_call(call: FunctionCall) -> LibraryCall | None:
 
     None too where the wrapper refuses its arguments: called as a function, it says why.
     """
-    if holds_tracer((tuple(call.args), dict(call.kwargs))):
-        return None
     try:
-        if (found := held_jit(call.function)) is None:
+        found = held_jit(call.function)
+        if found is None or holds_tracer((tuple(call.args), dict(call.kwargs))):
             return None
         name, jitted = found
         args, kwargs = _answered(call, name, lambda *args, **kwargs: (args, kwargs))
