@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import jax
 import pytest
 
 import jaxscope
@@ -135,6 +136,9 @@ def test_the_other_mode_of_a_jacobian_is_counted_for_one_example(notebook: Noteb
     assert "reverse mode fits" in words
 
 
+@pytest.mark.xfail(
+    jax.__version_info__ < (0, 9), reason="the inner vmap of a rule is lost there", strict=True
+)
 def test_the_rule_of_an_activation_is_batched_as_the_activation(notebook: Notebook) -> None:
     """`jax.nn.relu` under two vmaps, as in `eqx.nn.MLP`: its derivative reads the same values."""
     notebook.must("grid = jnp.ones((5, 3))")
