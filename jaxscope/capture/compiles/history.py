@@ -220,12 +220,13 @@ class History:
 
     def _ran_before(self, raw: RawCompile, program: JittedFunction) -> bool:
         """Whether the user's own jit had compiled the function of this program."""
-        place = program.file, program.line
+        place = program.file, program.line, program.code_hash
         return any(
-            one.compiled and (known.file, known.line) == place and not known.cell_id
+            one.compiled and (known.file, known.line, known.transformed_hash) == place
             for one in self._snapshot()
             if one.number < raw.number and one.call is not None
             for known in (one.call.function,)
+            if not known.cell_id
         )
 
     def _with_before(self, raw: RawCompile, signature: CallSignature) -> Explained:

@@ -44,9 +44,8 @@ def preload(names: tuple[str, ...]) -> None:
 
 def _load(names: list[str]) -> None:
     for name in names:
-        # A cell needs those ahead before XLA compiles, and the others after: they can be imported
-        # then. Those ahead wait for nobody: there are two such threads where the extension is
-        # loaded again.
+        # A cell needs the modules ahead before XLA compiles, and the others can be imported then.
+        # Threads ahead never wait: there are two where the extension is loaded again.
         if threading.current_thread().name != _AHEAD:
             for thread in threading.enumerate():
                 if thread.name == _AHEAD:

@@ -39,8 +39,8 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     lines = batched_lines(program, batching)
     kind = _kind(program, batching)
     # The batching of a Jacobian or a library function was not requested.
-    asked = kind is _Kind.EXAMPLES and not _is_all_library(program, batching)
-    brief = asked and len(lines) <= _BRIEF
+    inside = all(_is_inside(program, batching, index) for index in range(len(batching.axes)))
+    brief = kind is _Kind.EXAMPLES and not inside and len(lines) <= _BRIEF
     parts = (
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
         Part("Line by line", _lines(record, program, batching, lines), brief=brief),
@@ -110,18 +110,11 @@ def _over(program: Program, batching: Batching, kind: _Kind) -> str:
     over = " and ".join(_examples(axis) for axis in batching.axes[:4])
     if (more := len(batching.axes) - 4) > 0:
         over += f" and {more} more"
-    # An axis without a line in the user's code, and not around all of it, is a library's.
-    if _is_all_library(program, batching):
-        return f"A library function calls `vmap` over {over}"
     return f"`vmap` over {over}"
 
 
-def _is_all_library(program: Program, batching: Batching) -> bool:
-    return all(_is_library(program, batching, index) for index in range(len(batching.axes)))
-
-
-def _is_library(program: Program, batching: Batching, index: int) -> bool:
-    """Whether a vmap inside the program is not called by the user's code."""
+def _is_inside(program: Program, batching: Batching, index: int) -> bool:
+    """Whether a vmap, called by a library or by JAX's own transform, is not of all the program."""
     if batching.axes[index].line is not None:
         return False
     if any(applied.name == "vmap" for applied in program.stack):
@@ -172,10 +165,9 @@ def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> 
         called = label(record, place, "line ") or "the whole program"
         if kind is not _Kind.EXAMPLES:
             called = "the Jacobian"
-        elif _is_library(program, batching, index):
-            # A library function that calls `vmap`, by the line that calls it.
+        elif _is_inside(program, batching, index):
             lines = {home[each.equation] for each in under if each.equation in home}
-            called = "a library function" + (f", line {min(lines)}" if len(lines) == 1 else "")
+            called = f"inside line {min(lines)}" if len(lines) == 1 else words.UNKNOWN
         rows.append(
             (
                 _label(batching, index),

@@ -699,6 +699,21 @@ def inspected_through_another_jit():
     jaxscope.inspect(wrapped, ones(3))
 
 
+@case((K.FIRST_CALL, ""))
+def inspected_after_its_gradient():
+    jax.jit(jax.grad(f := lambda x: x * 2 + len("differentiated")))(1.0)
+    yield
+    jaxscope.inspect(f, 1.0)
+
+
+@case((K.LINKED_AGAIN, ""))
+def gradient_inspected_after_its_jit():
+    gradient = jax.grad(lambda x: x * 2 + len("differentiated again"))
+    jax.jit(gradient)(1.0)
+    yield
+    jaxscope.inspect(gradient, 1.0)
+
+
 # Operations outside any jit.
 
 

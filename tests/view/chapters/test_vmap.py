@@ -133,13 +133,13 @@ def test_an_axis_around_everything_is_that_of_the_whole_program(golden: m.Record
     assert axes.rows[0][:3] == ("vmap", "5", "the whole program")
 
 
-def test_a_vmap_that_the_users_code_does_not_call_is_a_librarys(golden: m.Record) -> None:
+def test_a_vmap_of_a_library_has_the_line_that_it_is_inside_of(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
     assert made is not None
-    assert made.lead[0].startswith("A library function calls `vmap` over 5 examples: all 2 ")
+    assert made.lead[0].startswith("`vmap` over 5 examples: all 2 ")
     axes = made.parts[0].table
     assert axes is not None
-    assert axes.rows[0][2] == "a library function, line 3"
+    assert axes.rows[0][2] == "inside line 3"
     assert not made.parts[1].brief
 
 

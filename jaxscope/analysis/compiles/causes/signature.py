@@ -182,6 +182,11 @@ class JittedFunction:
     """It is JAX's own."""
 
     @property
+    def transformed_hash(self) -> int:
+        """Of the code and JAX's transforms of it: that of a program that is one call of it."""
+        return hash((self.code_hash, *[one for one in self.wrappers if one.startswith("jax.")]))
+
+    @property
     def is_lambda(self) -> bool:
         return self.name == "<lambda>"
 

@@ -129,10 +129,9 @@ class CellIdentity:
         owner = {"cell_id": ids.of(self.owner), "captured": tuple(captured)}
         if self.called is not None:
             called = function(self.called, ids)
-            code = hash((called.code_hash, called.wrappers))
             reusable = self.owner is not self.called
             owner |= {"called": called.name, "reusable": reusable}
-            return replace(program, **owner, code_hash=code)
+            return replace(program, **owner, code_hash=called.transformed_hash)
         lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
         code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
         return replace(program, **owner, code_hash=hash(code))
