@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import EntryPoint
 from typing import Any, TextIO
 
 from jaxscope import words
@@ -65,7 +64,7 @@ class _Measurement:
     plan: Plan
     signals: Signals
     implementations: dict[str, Implementation] = field(default_factory=dict[str, Implementation])
-    registered: dict[str, EntryPoint] = field(default_factory=registry.points)
+    registered: Mapping[str, Any] = field(default_factory=registry.points)
     rounds: int = 0
     preempted: int = 0
     dropped: int = 0
@@ -319,9 +318,8 @@ class _Measurement:
             try:
                 self.implementations[name] = registry.find(name, self.registered)
             except Exception as error:
-                self.implementations[name] = registry.Absent(
-                    name, f"It raised {describe_error(error)}."
-                )
+                why = f"It raised {describe_error(error)}."
+                self.implementations[name] = registry.Absent(name, why)
         return self.implementations[name]
 
     def _counter(self, entry: Entry, compiled: bool) -> CallCounter:
