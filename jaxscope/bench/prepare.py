@@ -43,16 +43,16 @@ class Ready:
     is_view: bool = False
     """Its results share the memory of its inputs."""
 
-    def call(self) -> Any:
-        """One call, waited for, outside the rounds."""
+    def call(self, *, wait: bool = True) -> Any:
+        """One call, outside the rounds, and waited for unless `wait` is false."""
         (args,) = self.subject.batch(1)
-        return self.call_with(args)
+        return self.call_with(args, wait=wait)
 
-    def call_with(self, args: tuple[Any, ...]) -> Any:
+    def call_with(self, args: tuple[Any, ...], *, wait: bool = True) -> Any:
         """One call of these arguments, waited for and counted."""
         try:
             outputs = self.prepared.call(*args)
-            if self.waiting is not None:
+            if wait and self.waiting is not None:
                 self.waiting(outputs)
         except BaseException:
             self.subject.counter.raised()

@@ -94,7 +94,7 @@ class Roofline:
 
     device: str
     peak_flops: float
-    """FLOP/s of the best float32 matrix product."""
+    """FLOP/s of the best float32 matrix product; on a GPU bfloat16, where the program's are."""
     peak_bytes: float
     """Bytes/s of the best in-place stream."""
     verdict: str

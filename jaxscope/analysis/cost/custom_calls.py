@@ -21,6 +21,10 @@ _ROUTINE = re.compile(r"(?:lapack_[sdcz]|(?:cusolver|hipsolver|magma|cublas)_)(\
 _GEMM = re.compile(r"__(cublas\$(gemm|lt\$matmul.*)|onednn\$matmul.*)$")
 _CONVOLUTION = re.compile(r"__cudnn\$conv(\w+)$")
 _CONTRACTING = re.compile(r'lhs_contracting_dimensions\\?":\s*\[([^\]]*)\]')
+_EPILOGUE = re.compile(r'"epilogue\\?":\s*\\?"(\w+)')
+_EXACT_EPILOGUES = ("", "DEFAULT", "BIAS")
+_ACTIVATION = re.compile(r'"activation_mode\\?":\s*\\?"(\w+)')
+_SIDE_INPUT = re.compile(r'"side_input_scale\\?":\s*(?!0[,}.])')
 
 # Annotations for the compiler, which run nothing.
 _WITHOUT_WORK = frozenset({
@@ -73,7 +77,9 @@ def estimate_custom_call(
     if counted is None:
         return None
     flops, basis = counted
-    moved = instruction.shape.bytes + sum(operand.bytes for operand in operands)
+    # The other result of a library of NVIDIA's is room to work in, up to 32 MB, most of it unused.
+    results = instruction.shape.leaves[:1] if target.startswith("__cu") else (instruction.shape,)
+    moved = sum(shape.bytes for shape in (*results, *operands))
     return CustomCallCost(CostCounts(flops, 0.0, moved), basis)
 
 
@@ -115,13 +121,18 @@ def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] |
 
 
 def _gemm(instruction: Instruction, operands: Sequence[Shape]) -> tuple[float, str] | None:
-    """Two per element of the result and of the contracted dimensions, as for a dot."""
+    """Two per element of the result and of the contracted dimensions, as for a dot, and one per
+    element for a bias. What an activation inside the call costs is unknown."""
     named = _CONTRACTING.search(instruction.attributes_text)
+    epilogue = match[1] if (match := _EPILOGUE.search(instruction.attributes_text)) else ""
     lhs = operands[0]
     dims = numbers(named[1]) if named else (len(lhs.dims) - 1,)
     result = instruction.shape.leaves[0]
     each = 2 * real_operations("dot", operands)
-    return each * result.elements * math.prod(lhs.dims[dim] for dim in dims), f"{each} m n k"
+    flops = each * result.elements * math.prod(lhs.dims[dim] for dim in dims)
+    if named and epilogue in _EXACT_EPILOGUES:
+        return flops + result.elements * (epilogue == "BIAS"), ""
+    return flops, f"{each} m n k"
 
 
 def _convolution(
@@ -136,4 +147,11 @@ def _convolution(
         inputs, output = result, operands[0]
     elif direction == "BackwardFilter":
         kernel, output = result, operands[1]
-    return convolution_flops(instruction, (inputs, kernel), output), "2 per pair of points"
+    flops = convolution_flops(instruction, (inputs, kernel), output)
+    if direction in ("Forward", "BackwardInput", "BackwardFilter"):
+        return flops, ""
+    activation = match[1] if (match := _ACTIVATION.search(instruction.attributes_text)) else ""
+    if activation in ("kNone", "kRelu") and not _SIDE_INPUT.search(instruction.attributes_text):
+        # A bias is added, and the rectifier is a maximum.
+        return flops + result.elements * (1 + (activation == "kRelu")), ""
+    return flops, "2 per pair of points"

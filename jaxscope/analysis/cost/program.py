@@ -69,6 +69,25 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
         return None
 
 
+_PRODUCTS = ("dot", "convolution", "custom-call")
+_HALF = ("bf16", "f16")
+
+
+def product_dtype(module: HloModule, cost: ProgramCost) -> str:
+    """`bfloat16` where most FLOPs in matrix products and convolutions are of 16-bit numbers, which
+    units for products multiply faster; else `float32`."""
+    half = other = 0.0
+    for row in (*cost.by_instruction, *cost.fused):
+        instruction = module.instruction(row.name)
+        if instruction is None or instruction.opcode not in _PRODUCTS or not row.flops:
+            continue
+        if any(source.shape.dtype in _HALF for source in module.operands(instruction)[:1]):
+            half += row.flops * row.times
+        else:
+            other += row.flops * row.times
+    return "bfloat16" if half > other else "float32"
+
+
 _Note = tuple[str, str]
 """The name of an instruction, and a remark on it."""
 

@@ -47,7 +47,7 @@ class Peaks:
     device: str
     """`cpu:0`, or the kind of the device."""
     flops: float
-    """FLOP/s of the best float32 matrix product."""
+    """FLOP/s of the best matrix product."""
     bytes_per_s: float
     """Bytes/s, read and written, of the best in-place stream."""
     flops_spread: tuple[float, float]

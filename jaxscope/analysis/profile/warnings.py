@@ -2,9 +2,12 @@
 
 import math
 import statistics
+from collections.abc import Iterable
 
 from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
+from jaxscope.analysis.trace.activity import COMMAND_BUFFER, hidden_in_graphs
+from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.model.profile import Profile
 
 SHORTEST_S = 0.5e-3
@@ -29,6 +32,8 @@ def unreliable(profile: Profile) -> str:
             "The trace contains no instruction of this program. It computes nothing, or this XLA "
             "records no events for its instructions."
         )
+    if profile.activity is not None:
+        return ""  # a kernel's time is by the clock of its device
     ratio = profile.profiled_ratio
     call_s = min(profile.call_s, profile.unprofiled_s)  # the first, where the second is NaN
     if call_s < SHORTEST_S:
@@ -59,7 +64,7 @@ _FLAG = (
 
 def command_buffers(module: HloModule) -> int:
     """The number of instruction groups that XLA launches as CUDA graphs."""
-    return sum(c.name.startswith("command_buffer") for c in module.computations)
+    return sum(c.name.startswith(COMMAND_BUFFER) for c in module.computations)
 
 
 def graph_warnings(hidden: int, recorded: int = 0) -> tuple[str, ...]:
@@ -79,6 +84,11 @@ def graph_warnings(hidden: int, recorded: int = 0) -> tuple[str, ...]:
             ),
         )
     return ()
+
+
+def hidden_kernels(events: Iterable[TraceEvent]) -> tuple[str, ...]:
+    """Kernels of a cell that count at the calling line, because CUDA graphs hide them."""
+    return graph_warnings(hidden_in_graphs(events))
 
 
 def warnings(profile: Profile) -> tuple[str, ...]:
@@ -108,7 +118,7 @@ def warnings(profile: Profile) -> tuple[str, ...]:
             f"Only {words.percent(profile.coverage)} of a call is inside instructions; the rest "
             "is dispatch, idle time and completion."
         )
-    if _NOTICED < profile.profiled_ratio <= DISTORTED:
+    if profile.profiled_ratio > _NOTICED:  # above `DISTORTED` on a device with a clock of its own
         found.append(f"Profiling made the call {profile.profiled_ratio:.2f} times as long.")
     medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled] or [math.nan]
     drift = (max(medians) - min(medians)) / statistics.median(medians)

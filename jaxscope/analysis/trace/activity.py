@@ -51,15 +51,23 @@ def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity 
     )
 
 
+COMMAND_BUFFER = "command_buffer"
+"""XLA's name of the instructions that it launches as one CUDA graph: `command_buffer_1`."""
+
+
 def in_graph(event: TraceEvent) -> bool:
     """Whether a CUDA graph ran this kernel without naming its instruction."""
     graph = any(key.startswith("cuda_graph") for key in event.stats)
-    return graph and not event.stats.get("hlo_op")
+    operation = str(event.stats.get("hlo_op", ""))
+    return graph and (not operation or operation.startswith(COMMAND_BUFFER))
 
 
 def hidden_in_graphs(events: Iterable[TraceEvent]) -> int:
-    """The number of kernels that ran in CUDA graphs without naming their instruction."""
-    return sum(in_graph(event) for event in events)
+    """The number of kernels that ran in CUDA graphs without naming their instruction.
+
+    The host's event of the launch names its graph, too.
+    """
+    return sum(in_graph(event) for event in events if event.thread.startswith("/device:"))
 
 
 def _kernels(events: Sequence[TraceEvent], calls: int) -> tuple[Kernel, ...]:

@@ -1,17 +1,21 @@
-"""The operations of a CPU trace, with their true ends.
+"""The operations of a trace, with their true ends.
 
 XLA:CPU records an event for each executed thunk on the thread that launched it. For an operation
 that runs on the pool (a matrix product, a parallel loop fusion, a `while` with such a body) that
 event is only the launch. Its completion is an `end: NAME` event, recorded after the continuation
 ran, so the true end is where the completing thread began its next work.
+
+A GPU's kernels and copies have their own times, and no number of the run: it is that of the
+executable's event on the thread that launched them (`correlation_id`).
 """
 
 from __future__ import annotations
 
 import bisect
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jaxscope.analysis.trace.event import Op, TraceEvent
 
@@ -30,15 +34,18 @@ class _Thread:
     """Tasks of the pool: begin, end, number."""
     records: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     """Tasks submitted to the pool: time, number."""
+    runs: list[tuple[float, float, int]] = field(default_factory=list[tuple[float, float, int]])
+    """Executables that it started: begin, end, XLA's number of the run."""
 
 
 def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
-    """The operations of a CPU trace by start; other events give their timing."""
-    threads, ends = _read(events)
+    """The operations of a trace by start; other events give their timing and their run."""
+    threads, ends, launches = _read(events)
     for thread in threads.values():
         thread.ops.sort(key=lambda event: (event.start, -event.end))
         thread.starts.sort()
         thread.regions.sort()
+        thread.runs.sort()
     pooled = _pooled(threads)
     found: list[Op] = []
     for name, thread in threads.items():
@@ -50,7 +57,7 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
                     str(stats["hlo_op"]),
                     str(stats.get("hlo_module", "")),
                     int(stats.get("program_id", 0)),
-                    int(stats.get("run_id", 0)),
+                    int(stats.get("run_id", 0)) or _run(stats, launches, threads),
                     int(stats.get("device_ordinal", _device(name))),
                     thread=name,
                     start=event.start,
@@ -68,9 +75,22 @@ def _device(thread: str) -> int:
     return int(number) if head.startswith("/device:") and number.isdigit() else 0
 
 
-def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], dict[int, tuple[str, float]]]:
+_At = dict[int, tuple[str, float]]
+"""Number → thread and ns of its event."""
+
+
+def _run(stats: Mapping[str, Any], launches: _At, threads: Mapping[str, _Thread]) -> int:
+    """The run in which the host launched a kernel; 0 where the trace does not tell."""
+    launch = launches.get(int(stats.get("correlation_id", -1)))
+    found = _region(threads[launch[0]].runs, launch[1]) if launch is not None else None
+    return found[2] if found is not None else 0
+
+
+def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], _At, _At]:
+    """The threads, the ends of operations on the pool, and the launches of kernels."""
     threads: dict[str, _Thread] = collections.defaultdict(_Thread)
-    ends: dict[int, tuple[str, float]] = {}
+    ends: _At = {}
+    launches: _At = {}
     open_regions: dict[str, tuple[float, int]] = {}
     for event in events:
         thread, stats = threads[event.thread], event.stats
@@ -92,7 +112,11 @@ def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], dict[int, t
             ends[int(stats["_c"])] = (event.thread, event.start)
         elif event.name == "ThunkExecutor::Execute":
             thread.starts.append(event.start)
-    return threads, ends
+        elif "correlation_id" in stats:
+            launches[int(stats["correlation_id"])] = (event.thread, event.start)
+        elif "run_id" in stats:
+            thread.runs.append((event.start, event.end, int(stats["run_id"])))
+    return threads, ends, launches
 
 
 def _end(launch: TraceEvent, ended: tuple[str, float] | None, threads: dict[str, _Thread]) -> float:

@@ -165,8 +165,11 @@ class Implementation:
         """The number of threads that its calls may use, if it reports it."""
         return None
 
-    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        """Seconds per call on the device itself; `call` waits for its results. Never while timing.
+    def device_s(
+        self, call: Callable[..., Any], seconds: float, device: str
+    ) -> float | Unavailable:
+        """Seconds per call on the device itself; `call()` waits for its results, `call(wait=False)`
+        does not. Never while timing.
 
         `seconds` is the expected time of a call.
         """

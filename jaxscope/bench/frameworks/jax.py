@@ -68,7 +68,9 @@ class _Jax(Implementation):
 
         return alike
 
-    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
+    def device_s(
+        self, call: Callable[..., Any], seconds: float, device: str
+    ) -> float | Unavailable:
         return device_time.device_seconds(call, seconds)
 
 

@@ -24,7 +24,10 @@ from jaxscope.bench.warnings import programs
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import BenchWarning, Phases
 
-_PROFILED_CALLS = 20
+_QUEUED_CALLS = 20
+_CYCLES_PER_S = 2e9
+"""At least as many as a GPU's clock makes: the kernel that waits may wait longer than asked."""
+_LONGEST_WAIT_S = 0.2
 _RUNS_TO_OPTIMIZE = 2
 """After the first: TorchScript profiles one or two runs before it optimizes."""
 _NOTHING = frozenset({
@@ -108,19 +111,29 @@ class Torch(Implementation):
     def threads(self) -> int | None:
         return int(_torch().get_num_threads())
 
-    def device_s(self, call: Callable[[], Any], seconds: float, device: str) -> float | Unavailable:
-        """On a GPU the sum of the kernels' times from PyTorch's profiler."""
+    def device_s(
+        self, call: Callable[..., Any], seconds: float, device: str
+    ) -> float | Unavailable:
+        """On a GPU the time between two events around calls that wait in its queue.
+
+        PyTorch's profiler would take CUPTI for itself: JAX's finds no kernels afterwards.
+        """
         if not device.startswith("gpu"):
             return super().device_s(call, seconds, device)
-        profiler = _torch().profiler
-        activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.CUDA]
-        with _without_notices(), profiler.profile(activities=activities) as profile:
-            for _ in range(_PROFILED_CALLS):
-                call()
-        busy_us = sum(device_us(average) for average in profile.key_averages())
-        if not busy_us:
-            return Unavailable("PyTorch's profiler recorded no kernel")
-        return busy_us / 1e6 / _PROFILED_CALLS
+        cuda = _torch().cuda
+        with cuda.device(_named(device)):
+            cuda.synchronize()
+            _, queued_s = timed(lambda: [call(wait=False) for _ in range(_QUEUED_CALLS)])
+            cuda.synchronize()
+            first, last = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+            # A kernel that does nothing, until all calls are queued behind it.
+            cuda._sleep(int(_CYCLES_PER_S * min(2 * queued_s, _LONGEST_WAIT_S)))
+            first.record()
+            for _ in range(_QUEUED_CALLS):
+                call(wait=False)
+            last.record()
+            cuda.synchronize()
+            return first.elapsed_time(last) * 1e-3 / _QUEUED_CALLS
 
     def peak_bytes(self, call: Callable[[], Any], device: str) -> int | Unavailable:
         torch = _torch()
@@ -261,18 +274,6 @@ def _names_autograd(function: Any) -> bool:
             return True
         pending += code.co_consts
     return False
-
-
-def device_us(average: Any) -> float:
-    """Microseconds on the device of one row of PyTorch's profiler, without its callees.
-
-    `self_device_time_total` since PyTorch 2.5, `self_cuda_time_total` before.
-    """
-    for name in ("self_device_time_total", "self_cuda_time_total"):
-        found = getattr(average, name, None)
-        if found is not None:
-            return float(found)
-    return 0.0
 
 
 def _graphs() -> int:

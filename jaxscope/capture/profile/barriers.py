@@ -1,9 +1,9 @@
 """Isolated lines: the program with optimization barriers between its lines.
 
 XLA fuses operations of several lines into one instruction, which cannot be measured inside. Here
-the program is compiled again with `jax.lax.optimization_barrier` at each change of line, and
-without the pass that would remove the barriers. It is a different program, slower by what fusion
-saves, and labeled so everywhere.
+the program is compiled again with `jax.lax.optimization_barrier` at each change of line, on a CPU
+without the pass that would remove the barriers before fusion. It is a different program, slower by
+what fusion saves, and labeled so everywhere.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from jaxscope.capture.jaxpr.reader import is_opaque, jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import tag, untagged
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
+from jaxscope.capture.profile import cuda_graphs
 from jaxscope.capture.profile.jitted_calls import JittedCall
 from jaxscope.capture.profile.sessions import profile_of, sessions_of, timed
 from jaxscope.capture.program import describe
@@ -32,7 +33,8 @@ from jaxscope.model import Equation, Program, Unavailable
 from jaxscope.model.profile import Profile, SourceLine
 
 OPTIONS: dict[str, str | bool] = {"xla_disable_hlo_passes": "cse_barrier_expander"}
-"""XLA:CPU expands barriers before fusion; without that pass they stay until code generation."""
+"""XLA:CPU expands barriers before fusion; without that pass they stay until code generation. On a
+GPU they are expanded after fusion: seen on jaxlib 0.11.2."""
 
 _CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
 """These only enclose other equations, and the barriers go between those."""
@@ -94,14 +96,15 @@ def _measured(
     traced = jax.jit(lines).trace(*leaves)
     tagged = tag(traced, sources)
     lowered = traced.lower()
-    compiled = lowered.compile(compiler_options=OPTIONS)
+    on_cpu = all(device.startswith("cpu") for device in program.devices)
+    compiled = lowered.compile(compiler_options=OPTIONS if on_cpu else cuda_graphs.OPTIONS)
     mine = Handles(traced, lowered, compiled, tagged, sources)
     if not barriers.number:
         return Unavailable("the program has only one line, so there is nothing to isolate")
     module = mine.module()
     if isinstance(module, Unavailable):
         return module
-    if not any(i.opcode == "opt-barrier" for i in module.instructions()):
+    if on_cpu and not any(i.opcode == "opt-barrier" for i in module.instructions()):
         return Unavailable("this XLA removes the barriers between lines")
     built = replace(program, equations=tagged.equations)
     arguments = (tuple(leaves),)

@@ -15,6 +15,7 @@ from jaxscope.analysis.profile.attribute import profile
 from jaxscope.analysis.profile.cell import ExecutedProgram, ProgramExecution
 from jaxscope.analysis.profile.line_owners import frames_inside, of_frames
 from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
+from jaxscope.analysis.trace.activity import COMMAND_BUFFER
 from jaxscope.capture import _jax
 from jaxscope.capture.profile import barriers
 from jaxscope.capture.source.sources import SourceFiles
@@ -38,7 +39,7 @@ def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | Non
     for number, (name, names) in seen.items():
         modules[number] = None
         for module, raw in live.get(name, ()):
-            if all(module.instruction(op) for op in names):
+            if all(module.instruction(op) for op in names if not op.startswith(COMMAND_BUFFER)):
                 modules[number], texts[number] = module, clean_hlo(raw).text
                 break
     return modules, texts

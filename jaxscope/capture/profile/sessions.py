@@ -62,7 +62,7 @@ class ProfiledCalls:
     xspace: bytes
     """The last trace."""
     sampling_note: str = ""
-    """The reason for profiling fewer calls than usual."""
+    """The reason for profiling fewer calls than usual, or another program."""
 
 
 def sessions_of(
@@ -72,12 +72,14 @@ def sessions_of(
     handles: Handles,
     now: Callable[[], float] = time.perf_counter,
     say: Callable[[str], None] = lambda phase: None,
+    unhidden: Callable[[], tuple[Callable[..., Any], str] | None] = lambda: None,
 ) -> ProfiledCalls:
     """Alternate unprofiled and profiled calls, as often as the plan and their cost allow, or until
     more sessions would change no share by more than 2 points.
 
-    `say` gets the number of each session. Raises TooManyEventsError where one call has too many
-    events.
+    `say` gets the number of each session. `unhidden` returns the program to profile where CUDA
+    graphs hide the instructions of this one, with a note. Raises TooManyEventsError where one call
+    has too many events.
     """
     began = now()
     events = events_of(handles)
@@ -86,7 +88,7 @@ def sessions_of(
     call_s = min(timed(call, args) for args in batch(2))
     planned = plan.within(call_s, events)
     sessions: list[ProfiledSession] = []
-    trace = b""
+    trace, note = b"", ""
     while len(sessions) < planned.sessions:
         calls = planned.calls
         say(f"profiling, session {len(sessions) + 1} of {planned.sessions}")
@@ -99,6 +101,10 @@ def sessions_of(
         trace = recording.xspace
         found = list(recording.events())
         sessions.append(_session(found, unprofiled))
+        if sessions[-1].hidden and not note and (other := unhidden()) is not None:
+            call, note = other
+            sessions.clear()
+            continue
         ran = max((len(one.ops) for one in sessions[-1].calls), default=0)
         if planned.sampling_note and 0 < ran < events / 2:
             # XLA:CPU compiles small loops whole, with one event for all iterations.
@@ -107,7 +113,8 @@ def sessions_of(
             sessions.clear()
         if now() - began > plan.least_s and settled(_line_shares(sessions, handles)):
             break
-    return ProfiledCalls(tuple(sessions), trace, planned.sampling_note)
+    notes = filter(None, (planned.sampling_note, note))
+    return ProfiledCalls(tuple(sessions), trace, " ".join(notes))
 
 
 def _line_shares(

@@ -17,6 +17,7 @@ from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
+from jaxscope.capture.profile.cuda_graphs import Unhidden, without_graphs
 from jaxscope.capture.profile.sessions import (
     TooManyEventsError,
     events_of,
@@ -129,14 +130,17 @@ def _measure(
     if once:
         return replace(_profiled_once(run, plan, captured), plan=plan)
     batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(packed)
+    profile = functools.partial(
+        _profiled, captured, program, batch, plan, say, lambda: without_graphs(captured, named)
+    )
     # A program that donates its arguments is profiled first, on copies: the run that counts is the
     # last one.
     if copier is None:
         say("timing")
         results, timings = run()
-        profiled = _profiled(captured, program, batch, plan, say)
+        profiled = profile()
     else:
-        profiled = _profiled(captured, program, batch, plan, say)
+        profiled = profile()
         results, timings = run()
     timings = (*timings, *_unprofiled(profiled, timings, device))
     return replace(profiled, results=results, timings=timings, plan=plan)
@@ -163,10 +167,11 @@ def _profiled(
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
     say: Callable[[str], None],
+    unhidden: Callable[[], Unhidden | None],
 ) -> Measured:
     """Profiled calls of a program that may be repeated; its results are not needed."""
     try:
-        found = sessions_of(program, batch, plan, captured.handles, say=say)
+        found = sessions_of(program, batch, plan, captured.handles, say=say, unhidden=unhidden)
     except (Exception, KeyboardInterrupt) as error:
         return Measured(None, sessions=Unavailable(_why(error)))
     return Measured(

@@ -23,6 +23,7 @@ from jaxscope.analysis.profile.cell import (
     compile_phases,
     program_runs,
 )
+from jaxscope.analysis.profile.warnings import hidden_kernels
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.analysis.trace.operations import operations
@@ -262,7 +263,7 @@ def _profiled(
     )
     found = replace(
         found,
-        warnings=_warnings(found, clock, runs, modules),
+        warnings=(*hidden_kernels(events), *_warnings(found, clock, runs, modules)),
         phases=compile_phases(events),
         live=_live(sources),
         waited_s=max(watched.ended - watched.settling, 0) * 1e-9,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 
 from jaxscope import words
+from jaxscope.analysis.cost.program import counted, product_dtype
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.capture.jaxpr.gradient import gradient_of
@@ -158,7 +159,8 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
         return program
     devices = live.device_objects(handles)
     device = devices[0]
-    known = measure_peaks(device, peaks) if ask else peaks.get(device)
+    dtype = "float32" if device.platform == "cpu" else _product_dtype(handles)
+    known = measure_peaks(device, peaks, dtype) if ask else peaks.get(device, dtype)
     if known is None:
         return program
     dispatch = next((t for t in program.timings if t.label == "dispatch"), None)
@@ -166,6 +168,11 @@ def judged(program: Program, handles: Handles, peaks: PeakCache, *, ask: bool = 
     if device.platform == "cpu" and len(devices) > 1:
         cost = _of_all(cost, len(devices))
     return replace(program, roofline=verdict(cost, call, dispatch, known))
+
+
+def _product_dtype(handles: Handles) -> str:
+    found = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
+    return product_dtype(*found) if found is not None else "float32"
 
 
 def _of_all(cost: Cost, devices: int) -> Cost:

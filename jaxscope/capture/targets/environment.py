@@ -91,6 +91,18 @@ class TargetEnvironment:
         return tuple([f"{n} {known[n]}" for n in self.compilers.packages if n in known])
 
     @property
+    def own(self) -> str:
+        """`jax-cuda13-pjrt 0.11.2`, where the user's environment has this compiler for its own
+        device; else empty."""
+        name, version = self.compilers.packages[0], _jax_version()
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return ""
+        # A TPU's plug-in compiles for no other process while it has the device.
+        return f"{name} {found}" if name.startswith("jax-") and found == version else ""
+
+    @property
     def bytes(self) -> int:
         """Bytes on disk."""
         return _bytes(self.folder)

@@ -33,6 +33,8 @@ def _row(found: TargetEnvironment | None) -> tuple[str, str, str]:
     targets = _targets(compilers.name)
     if found.installed:
         return targets, words.listed(found.versions[:1]), words.size(found.bytes)
+    if found.own:
+        return targets, f"{found.own} of this environment", "—"
     size = words.size(compilers.download)
     return targets, f"not installed: `install {compilers.name}` downloads about {size}", "—"
 

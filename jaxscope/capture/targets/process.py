@@ -151,6 +151,8 @@ def _command(target: Target) -> tuple[list[str], dict[str, str], str]:
         given["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={target.topology}"
         return workers.own_command(), given, ""
     found = environment.environment(target.environment)
+    if not found.installed and found.own:
+        return workers.own_command(), {**given, "CUDA_VISIBLE_DEVICES": ""}, found.own
     if not found.installed:
         name, size = found.compilers.name, words.size(found.compilers.download)
         raise TargetError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -24,8 +25,10 @@ def assembled(modules: Iterable[str]) -> tuple[ListedFunction, ...]:
     Raises ValueError where one of the programs is missing, fails, or does not answer.
     """
     folder = environment.environment("gpu").packages / "nvidia"
-    found = [next(folder.glob(f"cu*/bin/{name}"), None) for name in ("ptxas", "nvdisasm")]
-    ptxas, nvdisasm = found
+    ptxas, nvdisasm = [
+        next((str(path) for path in folder.glob(f"cu*/bin/{name}")), None) or shutil.which(name)
+        for name in ("ptxas", "nvdisasm")
+    ]
     if ptxas is None or nvdisasm is None:
         missing = "ptxas" if ptxas is None else "nvdisasm"
         raise ValueError(f"SASS needs {missing}: run `%jaxtargets install gpu`")

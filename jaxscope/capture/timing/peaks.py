@@ -1,4 +1,4 @@
-"""Measured peaks of a device: float32 matrix products and an in-place stream."""
+"""Measured peaks of a device: matrix products and an in-place stream."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ _TURN_S = 5e-3  # of one program
 _MOST = 1000
 _LONG_S = 0.025  # a longer product is disturbed too often
 _SIZES = (256, 512, 1024, 2048, 4096)
+_GPU_SIZES = (2048, 8192)  # each is compiled in 0.6 to 1 s
+_GPU_QUEUE = 20  # runs that are waited for together: a launch takes as long as a product of 2048
 _AGREE = 0.95  # the third best run, of the best
-_STREAM = 64 << 20  # bytes: more than the last-level cache of a CPU or GPU
+_STREAM = 64 << 20  # bytes: more than the last-level cache of a CPU
+_GPU_STREAM = 2 << 30  # blocks of 256 MB: 95 % of the rate of blocks of 1 GB on an H100
 _BLOCKS = 8  # that are streamed in turn; a short run may find the cores free
 _LARGEST = 1 << 20  # bytes of the cache; an entry has 300
 _ROOM = 4  # the stream takes at most this fraction of the free memory
 
 
 class PeakCache:
-    """Peaks in this process and on disk, by kind of device and version of jaxlib."""
+    """Peaks in this process and on disk, by kind of device, dtype and version of jaxlib."""
 
     def __init__(self, path: Path | None = None) -> None:
         """`path` defaults to `peaks.json` in the user's cache directory."""
@@ -44,22 +47,22 @@ class PeakCache:
         self._known: dict[str, Peaks] = {}
         self._measured: set[str] = set()
 
-    def tried(self, device: Any) -> bool:
+    def tried(self, device: Any, dtype: str = "float32") -> bool:
         """Whether this process has measured them."""
-        return device_key(device) in self._measured
+        return device_key(device, dtype) in self._measured
 
-    def get(self, device: Any) -> Peaks | None:
+    def get(self, device: Any, dtype: str = "float32") -> Peaks | None:
         """The stored peaks of this kind of device; measures nothing."""
-        key = device_key(device)
+        key = device_key(device, dtype)
         if key not in self._known:
             stored = self._stored().get(key)
             if stored is not None and (found := _read(stored)) is not None:
                 self._known[key] = found
         return self._known.get(key)
 
-    def put(self, device: Any, found: Peaks) -> None:
+    def put(self, device: Any, found: Peaks, dtype: str = "float32") -> None:
         """Store the peaks; an unwritable disk is ignored."""
-        key = device_key(device)
+        key = device_key(device, dtype)
         self._known[key] = found
         self._measured.add(key)
         try:
@@ -87,18 +90,20 @@ def _read(stored: Any) -> Peaks | None:
     return found if fits else None
 
 
-def peaks(device: Any, cache: PeakCache, *, again: bool = False) -> Peaks:
-    """The peaks of a `jax.Device`: cached, else (or with `again`) measured in about 0.5 s.
+def peaks(device: Any, cache: PeakCache, dtype: str = "float32", *, again: bool = False) -> Peaks:
+    """The peaks of a `jax.Device`: cached, else (or with `again`) measured in about 0.5 s, on a GPU
+    after two compilations of a second each.
 
+    `dtype` is that of the products, at JAX's default precision: on a GPU, TF32 for `float32`.
     Peaks of a disturbed measurement are measured once more by each process, and the best remain.
     """
-    known = None if again else cache.get(device)
-    if known is not None and (known.settled or cache.tried(device)):
+    known = None if again else cache.get(device, dtype)
+    if known is not None and (known.settled or cache.tried(device, dtype)):
         return known
-    found = measure_peaks(device)
+    found = measure_peaks(device, dtype)
     if known is not None:
         found = _best(known, found)
-    cache.put(device, found)
+    cache.put(device, found, dtype)
     return found
 
 
@@ -115,15 +120,16 @@ def _best(known: Peaks, found: Peaks) -> Peaks:
     )
 
 
-def measure_peaks(device: Any, now: Now = time.perf_counter) -> Peaks:
+def measure_peaks(device: Any, dtype: str = "float32", now: Now = time.perf_counter) -> Peaks:
     """Run programs for arithmetic and one for memory in turns, hidden from the compile log.
 
     Other processes only lower a rate. So many short runs are made, of which some find the cores
     free, and where the best ones differ there is three times as much time.
     """
     with own_work(), quiet_gc():
+        sizes = _SIZES if device.platform == "cpu" else _GPU_SIZES
+        stream, products = _Stream(device), [_Product(device, sizes[0], dtype)]
         start = now()
-        stream, products = _Stream(device), [_Product(device, _SIZES[0])]
         until, last = start + _BUDGET_S, start + 3 * _BUDGET_S
         while True:
             for kernel in (stream, *products):
@@ -136,11 +142,11 @@ def measure_peaks(device: Any, now: Now = time.perf_counter) -> Peaks:
             settled = stream.settled and best.settled
             if len(best.rates) > 1 and (now() > last or (now() > until and settled)):
                 break
-            size = next((n for n in _SIZES if n > products[-1].size), None)
-            # Eight times the work of the previous size, for a first run and two more.
-            seconds = 8 * products[-1].seconds
+            size = next((n for n in sizes if n > products[-1].size), None)
+            # For a first run and two more.
+            seconds = (size / products[-1].size) ** 3 * products[-1].seconds if size else 0.0
             if size and seconds < _LONG_S and now() + _COMPILE_S + 3 * seconds < until:
-                products.append(_Product(device, size))
+                products.append(_Product(device, size, dtype))
     return Peaks(
         device=device.device_kind,
         flops=max(best.rates),
@@ -152,15 +158,16 @@ def measure_peaks(device: Any, now: Now = time.perf_counter) -> Peaks:
     )
 
 
-def device_key(device: Any) -> str:
-    """Kind of device and version of jaxlib. Every CPU has the kind `cpu`, so its model and the
-    number of available cores are added."""
+def device_key(device: Any, dtype: str = "float32") -> str:
+    """Kind of device, dtype and version of jaxlib. Every CPU has the kind `cpu`, so its model and
+    the number of available cores are added."""
     kind = str(device.device_kind)
     if device.platform == "cpu":
         affinity = getattr(os, "sched_getaffinity", None)  # Linux only
         cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
         kind = f"{kind} {_cpu_model()} x{cores}"
-    return f"{kind} | jaxlib {metadata.version('jaxlib')}"
+    products = "" if dtype == "float32" else f" | {dtype}"
+    return f"{kind}{products} | jaxlib {metadata.version('jaxlib')}"
 
 
 def cache_directory() -> Path:
@@ -179,6 +186,8 @@ class _Kernel:
     """A program that is run again and again, with its rates."""
 
     rates: list[float] = field(default_factory=list[float])
+    queue: int = 1
+    """Runs that are waited for together."""
 
     @property
     def seconds(self) -> float:
@@ -195,13 +204,15 @@ class _Kernel:
     def work(self) -> float:
         raise NotImplementedError
 
-    def call(self) -> None:
+    def call(self) -> Any:
+        """Start one run; returns what to wait for."""
         raise NotImplementedError
 
     def run(self, now: Callable[[], float]) -> None:
         began = now()
-        self.call()
-        self.rates.append(self.work / _positive(now() - began))
+        started = [self.call() for _ in range(self.queue)]
+        started[-1].block_until_ready()
+        self.rates.append(self.queue * self.work / _positive(now() - began))
 
 
 class _Stream(_Kernel):
@@ -213,47 +224,51 @@ class _Stream(_Kernel):
 
     def __init__(self, device: Any) -> None:
         import jax
-        import numpy as np
+        import jax.numpy as jnp
 
-        super().__init__()
+        super().__init__(queue=_queue(device))
         free = memory.free_bytes(device)
-        # A GPU needs a larger block, against the time of a launch.
-        size = _STREAM if device.platform == "cpu" else _BLOCKS * _STREAM
+        size = _STREAM if device.platform == "cpu" else _GPU_STREAM
         size = size if free is None else max(min(size, free // _ROOM), 4096 * _BLOCKS)
-        made = np.ones(size // 4 // _BLOCKS, np.float32)
         self._step = jax.jit(lambda x: x * 0.5 + 1.0, donate_argnums=0)
-        self._blocks = [
-            self._step(jax.device_put(made, device)).block_until_ready() for _ in range(_BLOCKS)
-        ]
+        with jax.default_device(device):
+            made = [jnp.ones(size // 4 // _BLOCKS, jnp.float32) for _ in range(_BLOCKS)]
+        self._blocks = [self._step(block).block_until_ready() for block in made]
 
     @property
     def work(self) -> float:
         return 2 * self._blocks[0].nbytes
 
-    def call(self) -> None:
-        oldest = self._blocks.pop(0)
-        self._blocks.append(self._step(oldest).block_until_ready())
+    def call(self) -> Any:
+        self._blocks.append(self._step(self._blocks.pop(0)))
+        return self._blocks[-1]
 
 
 class _Product(_Kernel):
-    """A float32 matrix product."""
+    """A matrix product of random numbers: a GPU multiplies equal ones faster, for less power."""
 
-    def __init__(self, device: Any, size: int) -> None:
+    def __init__(self, device: Any, size: int, dtype: str) -> None:
         import jax
         import numpy as np
 
-        super().__init__()
+        super().__init__(queue=_queue(device))
         self.size = size
         self._product = jax.jit(lambda a: a @ a)
-        self._a = jax.device_put(np.full((size, size), 1 / size, np.float32), device)
-        self.call()
+        some = np.random.default_rng(0).standard_normal(_SIZES[2] ** 2, np.float32)
+        made = np.resize(some.astype(jax.numpy.dtype(dtype)), (size, size))
+        self._a = jax.device_put(made, device)
+        self.call().block_until_ready()
 
     @property
     def work(self) -> float:
         return 2 * self.size**3
 
-    def call(self) -> None:
-        self._product(self._a).block_until_ready()
+    def call(self) -> Any:
+        return self._product(self._a)
+
+
+def _queue(device: Any) -> int:
+    return 1 if device.platform == "cpu" else _GPU_QUEUE
 
 
 def _positive(seconds: float) -> float:

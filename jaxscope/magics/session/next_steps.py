@@ -44,7 +44,8 @@ def _profile(report: Report, session: Session) -> NextStepJson | None:
         return None
     if record.form not in _FORMS:
         return None
-    if any(one.label == "call" and one.median_s < SHORTEST_S for one in program.timings):
+    short = any(one.label == "call" and one.median_s < SHORTEST_S for one in program.timings)
+    if short and not any(device.startswith("gpu") for device in program.devices):
         return None
     shown_by = session.shown_by(report)
     cell = "" if shown_by is None else shown_by.text

@@ -1,6 +1,7 @@
 import pytest
 
 from jaxscope.analysis.cost import InstructionCost, program_cost
+from jaxscope.analysis.cost.program import product_dtype
 from jaxscope.analysis.hlo import parse_module
 from tests.analysis.cost.xla_rules import xla_cost
 
@@ -121,7 +122,6 @@ def test_a_scatter_touches_its_updates() -> None:
         ("lapack_sgesdd_ffi", ("f32[10,10]",), "(f32[10,10], f32[10], s32[])", 26000),
         ("lapack_strsm_ffi", ("f32[10,10]", "f32[10,4]"), "f32[10,4]", 400),
         ("TopK", ("f32[50]",), "(f32[8], s32[8])", 150),
-        ("__cublas$gemm", ("f32[10,20]", "f32[20,30]"), "(f32[10,30], s8[64])", 12000),
     ],
 )
 def test_library_calls_by_the_textbook(
@@ -129,11 +129,54 @@ def test_library_calls_by_the_textbook(
 ) -> None:
     parameters = [f"%p{n} = {shape} parameter({n})" for n, shape in enumerate(shapes)]
     operands = ", ".join(f"%p{n}" for n in range(len(shapes)))
-    config = ', backend_config={"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}'
     call = f'ROOT %c = {result} custom-call({operands}), custom_call_target="{target}"'
-    row = cost_of("c", *parameters, call + (config if "cublas" in target else ""))
+    row = cost_of("c", *parameters, call)
     assert row.flops == pytest.approx(flops)
     assert not row.known
+
+
+@pytest.mark.parametrize(
+    ("epilogue", "flops", "known"),
+    [("DEFAULT", 12000, True), ("BIAS", 12300, True), ("BIAS_GELU", 12000, False)],
+)
+def test_a_product_of_cublas_is_counted_and_its_workspace_is_not(
+    epilogue: str, flops: int, known: bool
+) -> None:
+    row = cost_of(
+        "c",
+        "%x = f32[10,20] parameter(0)",
+        "%y = f32[20,30] parameter(1)",
+        "ROOT %c = (f32[10,30], s8[33554432]) custom-call(%x, %y), "
+        'custom_call_target="__cublas$lt$matmul", backend_config={"dot_dimension_numbers":'
+        f'{{"lhs_contracting_dimensions":["1"]}},"epilogue":"{epilogue}"}}',
+    )
+    assert (row.flops, row.known) == (flops, known)
+    assert row.bytes_accessed == 4 * (10 * 20 + 20 * 30 + 10 * 30)
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "known"),
+    [
+        ('"activation_mode":"kNone","side_input_scale":0', 1, True),
+        ('"activation_mode":"kRelu","side_input_scale":0', 2, True),
+        ('"activation_mode":"kRelu","side_input_scale":1', 0, False),
+        ('"activation_mode":"kElu","side_input_scale":0', 0, False),
+    ],
+)
+def test_a_convolution_with_a_bias_is_counted_with_it(config: str, more: int, known: bool) -> None:
+    row = cost_of(
+        "c",
+        "%x = f32[4,28,28,16] parameter(0)",
+        "%k = f32[3,3,16,32] parameter(1)",
+        "%b = f32[32] parameter(2)",
+        "ROOT %c = (f32[4,28,28,32], u8[4096]) custom-call(%x, %k, %b), "
+        "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
+        'custom_call_target="__cudnn$convBiasActivationForward", '
+        f'backend_config={{"cudnn_conv_backend_config":{{{config}}}}}',
+    )
+    outputs = 4 * 28 * 28 * 32
+    assert row.flops == 2 * 4 * 16 * 32 * (3 * 28 - 2) ** 2 + more * outputs
+    assert row.known == known
 
 
 @pytest.mark.parametrize(
@@ -348,3 +391,17 @@ def test_a_fusion_reads_its_large_constants_and_no_small_ones() -> None:
 
     assert moved(64) == 4 * 64 * 3
     assert moved(1) == 4 * 1 * 2
+
+
+@pytest.mark.parametrize(("wide", "expected"), [(8, "bfloat16"), (64, "float32")])
+def test_products_have_the_dtype_of_most_of_their_flops(wide: int, expected: str) -> None:
+    text = entry(
+        "%h = bf16[32,32]{1,0} parameter(0)",
+        f"%w = f32[{wide},{wide}]{{1,0}} parameter(1)",
+        "%small = bf16[32,32]{1,0} dot(%h, %h), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        f"%large = f32[{wide},{wide}]{{1,0}} dot(%w, %w), lhs_contracting_dims={{1}}, "
+        "rhs_contracting_dims={0}",
+        f"ROOT %t = (bf16[32,32]{{1,0}}, f32[{wide},{wide}]{{1,0}}) tuple(%small, %large)",
+    )
+    module = parse_module(text)
+    assert product_dtype(module, program_cost(module)) == expected

@@ -117,12 +117,33 @@ def test_a_gpus_kernels_are_operations_of_its_streams() -> None:
 
 
 def test_kernels_inside_cuda_graphs_are_counted() -> None:
+    stream = "/device:GPU:0 Stream #7(Compute)"
     events = [
-        TraceEvent("s", "k", 0, 1, {"cuda_graph_id": 4}),
-        TraceEvent("s", "k", 0, 1, {"cuda_graph_id": 4, "hlo_op": "a"}),
-        TraceEvent("s", "k", 0, 1),
+        TraceEvent(stream, "k", 0, 1, {"cuda_graph_id": 4}),
+        TraceEvent(stream, "k", 0, 1, {"cuda_graph_id": 4, "hlo_op": "command_buffer_1"}),
+        TraceEvent(stream, "k", 0, 1, {"cuda_graph_id": 4, "hlo_op": "a"}),
+        TraceEvent(stream, "k", 0, 1),
+        TraceEvent("python", "cuGraphLaunch", 0, 1, {"cuda_graph_id": 4}),
     ]
-    assert hidden_in_graphs(events) == 1
+    assert hidden_in_graphs(events) == 2
+
+
+def test_a_kernel_belongs_to_the_run_that_launched_it() -> None:
+    kernel = {"hlo_op": "gemm.1", "hlo_module": "jit_f", "program_id": 3}
+    stream = "/device:GPU:0 Stream #7(Compute)"
+    events = [
+        TraceEvent("python", "Execute (jit_f)", 0, 10, {"run_id": 11}),
+        TraceEvent("python", "cuLaunchKernel", 2, 3, {"correlation_id": 1}),
+        TraceEvent("python", "Execute (jit_f)", 20, 30, {"run_id": -12}),
+        TraceEvent("python", "cuGraphLaunch", 22, 23, {"correlation_id": 2}),
+        TraceEvent("other", "cuLaunchKernel", 24, 25, {"correlation_id": 3}),
+        # Both run after both launches: time alone tells nothing.
+        *(
+            TraceEvent(stream, "sgemm", 40 + n, 41 + n, {**kernel, "correlation_id": n})
+            for n in (1, 2, 3)
+        ),
+    ]
+    assert [op.run for op in operations(events)] == [11, -12, 0]
 
 
 def test_events_that_are_no_operations_are_left_out() -> None:

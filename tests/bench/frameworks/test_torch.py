@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxscope.bench import Entry, Plan
+from jaxscope.bench.frameworks.torch import Torch
 from jaxscope.bench.measure import compare
 from jaxscope.model import Unavailable
 from jaxscope.model.comparison import Phases, TimingMode
@@ -160,15 +163,33 @@ def test_throughput_of_calls_that_do_not_run_ahead_is_their_latency():
     assert row(record, "torch").processes[0].inner >= 10
 
 
-def test_the_profiler_tells_the_time_on_the_device():
-    from jaxscope.bench.frameworks.torch import device_us
+def test_the_time_on_a_gpu_is_that_of_calls_which_wait_in_its_queue(monkeypatch):
+    queue = []
 
-    with torch.profiler.profile() as profile:
-        torch.ones(10).sum()
-    averages = profile.key_averages()
-    assert len(averages) > 0
-    assert {device_us(average) for average in averages} == {0.0}  # there is no GPU in it
-    assert any(hasattr(average, "self_device_time_total") for average in averages)
+    class Event:
+        def __init__(self, enable_timing):
+            assert enable_timing
+
+        def record(self):
+            queue.append(self)
+
+        def elapsed_time(self, last):
+            calls = queue[queue.index(self) : queue.index(last)].count("call")
+            return calls * 3.0  # ms
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "device", contextlib.nullcontext)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: queue.append("wait"))
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: queue.append("sleep"), raising=False)
+
+    def call(*, wait=True):
+        assert not wait
+        queue.append("call")
+
+    assert Torch().device_s(call, 1e-3, "gpu:0") == pytest.approx(3e-3)
+    measured = queue[queue.index("sleep") + 1 :]
+    assert "wait" not in measured[:-1]
+    assert measured[-1] == "wait"
 
 
 @pytest.mark.timeout(900)

@@ -93,7 +93,7 @@ def test_disturbed_peaks_are_measured_again_by_the_next_process_and_the_best_rem
     low = dataclasses.replace(SOME, flops=4.5e10, flops_spread=(1e10, 4.5e10), settled=False)
     better = dataclasses.replace(SOME, bytes_per_s=9e9, bytes_spread=(8e9, 9e9))
     answers = [low, better]
-    monkeypatch.setattr(module, "measure_peaks", lambda device: answers.pop(0))
+    monkeypatch.setattr(module, "measure_peaks", lambda *_: answers.pop(0))
     path = tmp_path / "peaks.json"
     first = PeakCache(path)
     assert peaks(CPU, first) == low
@@ -107,7 +107,7 @@ def test_disturbed_peaks_are_measured_again_by_the_next_process_and_the_best_rem
 def test_measured_once_then_remembered_by_process_and_disk(tmp_path, monkeypatch):
     calls = []
 
-    def measured(device):
+    def measured(device, dtype):
         calls.append(device)
         return SOME
 
@@ -121,6 +121,25 @@ def test_measured_once_then_remembered_by_process_and_disk(tmp_path, monkeypatch
     assert calls == [CPU]
     peaks(CPU, cache, again=True)
     assert calls == [CPU, CPU]
+
+
+def test_each_dtype_of_the_products_has_its_peaks(tmp_path, monkeypatch):
+    half = dataclasses.replace(SOME, flops=9e10, flops_spread=(8e10, 9e10))
+    monkeypatch.setattr(
+        module, "measure_peaks", lambda device, dtype: {"float32": SOME}.get(dtype, half)
+    )
+    path = tmp_path / "peaks.json"
+    cache = PeakCache(path)
+    assert (peaks(CPU, cache), peaks(CPU, cache, "bfloat16")) == (SOME, half)
+    assert (PeakCache(path).get(CPU), PeakCache(path).get(CPU, "bfloat16")) == (SOME, half)
+
+
+def test_runs_of_a_device_with_a_queue_are_waited_for_together(monkeypatch):
+    monkeypatch.setattr(module, "_queue", lambda device: 4)
+    looks = iter(range(1000))
+    product = module._Product(CPU, 64, "bfloat16")
+    product.run(lambda: next(looks))
+    assert product.rates == [4 * 2 * 64**3]
 
 
 def test_other_devices_in_the_file_are_kept(tmp_path):
