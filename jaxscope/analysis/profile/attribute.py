@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -71,9 +72,15 @@ def profile(
             joint = _joint(whole, owners_of)
     ops = _ops(whole, module)
     covered = sum(op.seconds for op in ops)
+    times = [SessionTimes(tuple([c.seconds for c in s.kept]), s.unprofiled) for s in sessions]
+    if any(session.without_graphs for session in sessions):
+        # Its launches are not those of the program: the call is the ordinary one.
+        times = [SessionTimes(session.unprofiled, ()) for session in sessions]
+        call = statistics.median([s for one in sessions for s in one.unprofiled])
+        whole = replace(whole, dispatch=0.0, idle=max(call - covered, 0.0), completion=0.0)
     result = Profile(
         device,
-        tuple([SessionTimes(tuple([c.seconds for c in s.kept]), s.unprofiled) for s in sessions]),
+        tuple(times),
         round(sum(whole.times.values())),
         ops,
         tuple(sorted(lines, key=lambda line: line.place)),

@@ -289,6 +289,8 @@ def _graphs() -> int:
 def _cpu_peak(call: Callable[[], Any]) -> int | Unavailable:
     """The highest sum of PyTorch's own allocation events during one call."""
     torch = _torch()
+    if torch.cuda.is_available():
+        return Unavailable("PyTorch's profiler would take the GPU from JAX's until a restart")
     try:
         with (
             _without_notices(),

@@ -16,12 +16,19 @@ from jaxscope.analysis.profile.line_owners import of_equations, possible_lines
 from jaxscope.analysis.profile.merged_lines import merged_lines
 from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession, call_times
 from jaxscope.analysis.profile.settled import line_shares, settled
-from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
+from jaxscope.analysis.trace.activity import (
+    KernelOrder,
+    device_activity,
+    hidden_in_graphs,
+    kernel_order,
+    with_instructions,
+)
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.profile import profiler
+from jaxscope.capture.profile.cuda_graphs import WithoutGraphs
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Program, StageKind, Unavailable
@@ -72,14 +79,14 @@ def sessions_of(
     handles: Handles,
     now: Callable[[], float] = time.perf_counter,
     say: Callable[[str], None] = lambda phase: None,
-    unhidden: Callable[[], tuple[Callable[..., Any], str] | None] = lambda: None,
+    without_graphs: Callable[[], WithoutGraphs | None] = lambda: None,
 ) -> ProfiledCalls:
     """Alternate unprofiled and profiled calls, as often as the plan and their cost allow, or until
     more sessions would change no share by more than 2 points.
 
-    `say` gets the number of each session. `unhidden` returns the program to profile where CUDA
-    graphs hide the instructions of this one, with a note. Raises TooManyEventsError where one call
-    has too many events.
+    `say` gets the number of each session. `without_graphs` compiles the program anew where CUDA
+    graphs hide its instructions: that names the kernels by their order, or is profiled in its
+    place. Raises TooManyEventsError where one call has too many events.
     """
     began = now()
     events = events_of(handles)
@@ -88,23 +95,21 @@ def sessions_of(
     call_s = min(timed(call, args) for args in batch(2))
     planned = plan.within(call_s, events)
     sessions: list[ProfiledSession] = []
-    trace, note = b"", ""
+    trace, other, order = b"", None, KernelOrder()
+    profiled = call
     while len(sessions) < planned.sessions:
         calls = planned.calls
         say(f"profiling, session {len(sessions) + 1} of {planned.sessions}")
         unprofiled = tuple([timed(call, args) for args in batch(calls)])
-        arguments = list(batch(calls + 1 if calls > 1 else 1))
-        with quiet_gc(), profiler.recording() as recording:
-            for index, args in enumerate(arguments):
-                with jax.profiler.TraceAnnotation(profiler.CALL, call=index):
-                    jax.block_until_ready(call(*args))
-        trace = recording.xspace
-        found = list(recording.events())
-        sessions.append(_session(found, unprofiled))
-        if sessions[-1].hidden and not note and (other := unhidden()) is not None:
-            call, note = other
+        trace, found = _recorded(profiled, batch(calls + 1 if calls > 1 else 1))
+        if other is None and hidden_in_graphs(found) and (other := without_graphs()) is not None:
+            order = kernel_order(_recorded(other.call, batch(2))[1], profiler.CALL)
+        found = with_instructions(found, order, profiler.CALL) if order else found
+        if profiled is call and other is not None and hidden_in_graphs(found):
+            profiled = other.call
             sessions.clear()
             continue
+        sessions.append(_session(found, unprofiled, profiled is not call))
         ran = max((len(one.ops) for one in sessions[-1].calls), default=0)
         if planned.sampling_note and 0 < ran < events / 2:
             # XLA:CPU compiles small loops whole, with one event for all iterations.
@@ -113,8 +118,22 @@ def sessions_of(
             sessions.clear()
         if now() - began > plan.least_s and settled(_line_shares(sessions, handles)):
             break
-    notes = filter(None, (planned.sampling_note, note))
+    notes = [planned.sampling_note] if planned.sampling_note else []
+    if other is not None:
+        notes.append(other.ordered if profiled is call else other.profiled)
     return ProfiledCalls(tuple(sessions), trace, " ".join(notes))
+
+
+def _recorded(
+    call: Callable[..., Any], batch: Iterable[tuple[Any, ...]]
+) -> tuple[bytes, list[TraceEvent]]:
+    """The trace of some calls, each waited for, and its events."""
+    arguments = list(batch)
+    with quiet_gc(), profiler.recording() as recording:
+        for index, args in enumerate(arguments):
+            with jax.profiler.TraceAnnotation(profiler.CALL, call=index):
+                jax.block_until_ready(call(*args))
+    return recording.xspace, list(recording.events())
 
 
 def _line_shares(
@@ -136,12 +155,15 @@ def _line_shares(
     ]
 
 
-def _session(events: list[TraceEvent], unprofiled: tuple[float, ...]) -> ProfiledSession:
+def _session(
+    events: list[TraceEvent], unprofiled: tuple[float, ...], without_graphs: bool = False
+) -> ProfiledSession:
     return ProfiledSession(
         calls_of(events),
         unprofiled,
         hidden_in_graphs(events),
         device_activity(events, profiler.CALL),
+        without_graphs,
     )
 
 

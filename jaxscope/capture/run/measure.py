@@ -17,7 +17,7 @@ from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.profile.cuda_graphs import Unhidden, without_graphs
+from jaxscope.capture.profile.cuda_graphs import WithoutGraphs, without_graphs
 from jaxscope.capture.profile.sessions import (
     TooManyEventsError,
     events_of,
@@ -167,11 +167,13 @@ def _profiled(
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
     say: Callable[[str], None],
-    unhidden: Callable[[], Unhidden | None],
+    compiled_anew: Callable[[], WithoutGraphs | None],
 ) -> Measured:
     """Profiled calls of a program that may be repeated; its results are not needed."""
     try:
-        found = sessions_of(program, batch, plan, captured.handles, say=say, unhidden=unhidden)
+        found = sessions_of(
+            program, batch, plan, captured.handles, say=say, without_graphs=compiled_anew
+        )
     except (Exception, KeyboardInterrupt) as error:
         return Measured(None, sessions=Unavailable(_why(error)))
     return Measured(

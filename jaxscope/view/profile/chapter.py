@@ -146,8 +146,10 @@ def _quality(profile: Profile, notes: tuple[str, ...]) -> Part:
     if not math.isnan(profile.profiled_ratio):
         quality.append(f"profiled ÷ unprofiled {profile.profiled_ratio:.2f}")
     coverage = f"{words.percent(profile.coverage)} of the call in instructions"
+    if profile.dispatch_s:
+        coverage += f", dispatch {words.seconds(profile.dispatch_s)}"
     rows = (
-        ("Coverage", f"{coverage}, dispatch {words.seconds(profile.dispatch_s)}"),
+        ("Coverage", coverage),
         ("Attribution", ", ".join(attribution) or "exact"),
         ("Quality", ", ".join(quality)),
         *(("Note", note) for note in notes),

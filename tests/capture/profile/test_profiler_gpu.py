@@ -1,25 +1,37 @@
-"""A GPU's trace, written by hand as XLA's collector writes it: what becomes of it.
+"""A GPU's trace, recorded on an H100 or written by hand as XLA's collector writes it: what becomes
+of it.
 
 No GPU is needed: the bytes pass JAX's own reader of the format.
 """
 
 from __future__ import annotations
 
+import gzip
+import math
 from typing import Any
 
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.profile.attribute import profile
-from jaxscope.analysis.profile.line_owners import LineOwner
+from jaxscope.analysis.profile.cell import program_runs
+from jaxscope.analysis.profile.line_owners import LineOwner, of_frames
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
-from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
+from jaxscope.analysis.trace.activity import (
+    device_activity,
+    hidden_in_graphs,
+    kernel_order,
+    with_instructions,
+)
+from jaxscope.analysis.trace.event import TraceEvent
+from jaxscope.analysis.trace.operations import operations
 from jaxscope.capture.profile import sessions as profiling
 from jaxscope.capture.profile.profiler import CALL, Recording
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile, SourceLine
 from jaxscope.view.profile import instructions as view
 from tests.capture.profile.xspace import Event, xspace
+from tests.paths import TESTS
 
 COMPUTE, COPY = "Stream #7(Compute)", "Stream #14(MemcpyH2D)"
 MS = 1_000_000
@@ -155,3 +167,86 @@ def test_the_tables_group_kernels_by_instruction() -> None:
 def test_a_device_without_events_of_its_own_has_no_such_tables() -> None:
     assert device_activity([], CALL) is None
     assert view.gpu_parts(Profile("cpu:0", (), 0, (), ())) == ()
+
+
+RECORDED = TESTS / "data" / "gpu_trace"
+PRODUCT, TANH, LOSS = 6, 7, 8
+
+
+def h100(name: str) -> list[TraceEvent]:
+    """The events of three calls: one run of the program, one, two."""
+    trace = gzip.decompress((RECORDED / f"{name}.xspace.gz").read_bytes())
+    recording = Recording(lambda: trace)
+    recording.close()
+    return list(recording.events())
+
+
+def first_calls(events: list[TraceEvent]) -> list[TraceEvent]:
+    """Without the last call, which runs the program twice."""
+    last = max(event.start for event in events if event.name == CALL)
+    return [event for event in events if event.start < last]
+
+
+def profile_of_step(events: list[TraceEvent], **session: Any) -> Profile:
+    module = parse_module((RECORDED / "module.txt").read_text())
+    calls = ProfiledSession(profiling.calls_of(events), (500e-6,) * 3, **session)
+    return profile(module, [of_frames(module, {"train.py": 0}, 0)], [calls], "gpu:0")
+
+
+def seconds_by_line(found: Profile) -> dict[int, float]:
+    times: dict[int, float] = {}
+    for row in found.lines:
+        times[row.place.line] = times.get(row.place.line, 0.0) + row.seconds
+    return times
+
+
+def test_kernels_of_a_cuda_graph_are_named_by_their_order_without_it() -> None:
+    order = kernel_order(first_calls(h100("kernels")), CALL)
+    events = first_calls(h100("graph"))
+    assert hidden_in_graphs(events) == 2 * len(order) == 22
+    named = with_instructions(events, order, CALL)
+    assert hidden_in_graphs(named) == 0
+    found = profile_of_step(named)
+    assert found.unattributed_s < 0.01 * found.covered_s
+    times = seconds_by_line(found)
+    assert times[PRODUCT] > 4 * times[TANH] > 0
+    # The times are those of the graph: 227 µs in kernels, not the 256 µs of single launches.
+    assert found.covered_s == pytest.approx(227e-6, abs=2e-6)
+
+
+def test_a_call_with_other_kernels_keeps_them_unnamed() -> None:
+    order = kernel_order(first_calls(h100("kernels")), CALL)
+    events = h100("graph")
+    assert hidden_in_graphs(with_instructions(events, order, CALL)) == 22  # of its two runs
+    assert with_instructions(events, order[1:], CALL) == events
+    swapped = [order[1], order[0], *order[2:]]
+    assert with_instructions(events, swapped, CALL) == events
+
+
+def test_kernels_at_once_keep_their_order_to_themselves() -> None:
+    order = kernel_order(first_calls(h100("kernels")), CALL)
+    events = first_calls(h100("graph"))
+    longer = [
+        event._replace(end=event.end + 10_000) if event.thread.startswith("/device:") else event
+        for event in events
+    ]
+    assert with_instructions(longer, order, CALL) == longer
+
+
+def test_a_program_profiled_without_its_graphs_has_the_calls_of_the_ordinary_one() -> None:
+    found = profile_of_step(first_calls(h100("kernels")), without_graphs=True)
+    assert found.whole_s == pytest.approx(500e-6)
+    assert found.call_s == pytest.approx(500e-6)
+    assert math.isnan(found.profiled_ratio)
+    assert (found.dispatch_s, found.completion_s) == (0, 0)
+    assert found.unreliable == ""
+
+
+@pytest.mark.parametrize("name", ["graph", "kernels"])
+def test_runs_of_a_call_are_told_apart(name: str) -> None:
+    events = h100(name)
+    calls = profiling.calls_of(events)
+    assert [len({op.run for op in call.ops}) for call in calls] == [1, 1, 2]
+    thread = next(event.thread for event in events if event.name == CALL)
+    runs = program_runs(operations(events), events, thread)
+    assert [len(run.ops) for run in runs] == [11] * 4
