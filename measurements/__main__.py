@@ -76,10 +76,8 @@ NAMES = (*BUDGETS, *ACCURACY)
 ONLY_A_GPU = ("target_ranks",)
 BY_HAND = ("documentation_notebooks",)
 """On the page, and not run by `make bench`: their material is not part of the project."""
-ON_A_GPU = (
-    "profile_accuracy", "null_comparison", "planted_difference", "interval_coverage", *ONLY_A_GPU
-)  # fmt: skip
-"""Those that a GPU changes, or that need one: time by line, verdicts, and predictions."""
+ON_A_GPU = ("null_comparison", "planted_difference", *ONLY_A_GPU)
+"""Those that a GPU changes, or that need one: verdicts and predictions."""
 
 
 def environment() -> dict[str, Any]:

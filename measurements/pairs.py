@@ -34,6 +34,7 @@ def normal(count: int) -> Callable[[Any], dict[str, Any]]:
 def ratio_of(entries: tuple[Entry, ...], inputs: Any, seed: int, **settings: Any) -> Ratio:
     """The ratio of the second to the first, from one run."""
     settings.setdefault("limits", SHORT)
+    settings.setdefault("devices", where(entries))
     plan = Plan(entries, inputs, columns=False, check=False, seed=seed, **settings)
     record = run(plan)
     base, other = record.rows
@@ -41,6 +42,14 @@ def ratio_of(entries: tuple[Entry, ...], inputs: Any, seed: int, **settings: Any
     if failures:
         raise RuntimeError(failures[0])
     return stats.ratio(record, other, base)
+
+
+def where(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """JAX's default device, where all are JAX's: one row each; else that of each implementation."""
+    import jax
+
+    alone = all(entry.implementation.startswith("jax") for entry in entries)
+    return (jax.default_backend(),) if alone else ()
 
 
 LIBRARIES = (

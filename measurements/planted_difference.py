@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxscope.bench import Entry, Limits, Plan, run
-from measurements.pairs import SHORT, normal, ratio_of, summary, tanh_sum
+from measurements.pairs import SHORT, normal, ratio_of, summary, tanh_sum, where
 
 RUNS = 100
 PLANTED = 0.05
@@ -80,7 +80,8 @@ def spinning(f: Callable[[Any], Any], spin_s: float) -> Callable[[Any], Any]:
 def _seconds(plain: Callable[[Any], Any], inputs: Any) -> float:
     """The median of a comparison of one: in a loop without turns a call takes less."""
     entry = Entry("plain", "jax-eager", plain)
-    (row,) = run(Plan((entry,), inputs, columns=False, check=False, limits=_LONG)).rows
+    plan = Plan((entry,), inputs, columns=False, check=False, limits=_LONG, devices=where((entry,)))
+    (row,) = run(plan).rows
     return statistics.median(row.samples)
 
 
