@@ -27,12 +27,14 @@ _NOTICED = 1.3
 
 def unreliable(profile: Profile) -> str:
     """The reason not to show times by line; empty if they are reliable."""
+    on_gpu = profile.device.startswith("gpu")
     if not profile.ops:
+        other = "another profiler, such as PyTorch's, keeps CUPTI until the kernel restarts"
+        missing = other if on_gpu else "this XLA records no events for its instructions"
         return (
-            "The trace contains no instruction of this program. It computes nothing, or this XLA "
-            "records no events for its instructions."
+            f"The trace contains no instruction of this program. It computes nothing, or {missing}."
         )
-    if profile.device.startswith("gpu"):
+    if on_gpu:
         return ""  # a kernel's time is by the clock of its device
     ratio = profile.profiled_ratio
     call_s = min(profile.call_s, profile.unprofiled_s)  # the first, where the second is NaN
