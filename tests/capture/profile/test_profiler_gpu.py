@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import gzip
 import math
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
@@ -18,6 +22,7 @@ from jaxscope.analysis.profile.cell import program_runs
 from jaxscope.analysis.profile.line_owners import LineOwner, of_frames
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
 from jaxscope.analysis.trace.activity import (
+    KernelOrder,
     device_activity,
     hidden_in_graphs,
     kernel_order,
@@ -25,8 +30,11 @@ from jaxscope.analysis.trace.activity import (
 )
 from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.analysis.trace.operations import operations
+from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.profile import sessions as profiling
+from jaxscope.capture.profile.cuda_graphs import WithoutGraphs, without_graphs
 from jaxscope.capture.profile.profiler import CALL, Recording
+from jaxscope.capture.profile.sessions import ProfiledCalls
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile, SourceLine
 from jaxscope.view.profile import instructions as view
@@ -250,3 +258,80 @@ def test_runs_of_a_call_are_told_apart(name: str) -> None:
     thread = next(event.thread for event in events if event.name == CALL)
     runs = program_runs(operations(events), events, thread)
     assert [len(run.ops) for run in runs] == [11] * 4
+
+
+@dataclass
+class Step:
+    """A program whose recording is one of the H100's."""
+
+    recording: str
+    calls: int = 0
+
+    def __call__(self, *args: Any) -> tuple[()]:
+        self.calls += 1
+        return ()
+
+
+def sessions(step: Step, other: Step | None, monkeypatch: pytest.MonkeyPatch) -> ProfiledCalls:
+    def recorded(call: Step, batch: Any) -> tuple[bytes, list[TraceEvent]]:
+        return b"", first_calls(h100(call.recording))
+
+    monkeypatch.setattr(profiling, "_recorded", recorded)
+    module = parse_module((RECORDED / "module.txt").read_text())
+    handles: Any = SimpleNamespace(module=lambda: module)
+    anew = WithoutGraphs(other, 0.2) if other is not None else None
+    plan = ProfilePlan(sessions=1)
+    return profiling.sessions_of(
+        step, lambda count: [()] * count, plan, handles, without_graphs=lambda: anew
+    )
+
+
+def test_a_session_of_graphs_has_its_own_times_and_the_names_of_the_other_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = sessions(Step("graph"), Step("kernels"), monkeypatch)
+    (session,) = found.sessions
+    assert (session.hidden, session.without_graphs) == (0, False)
+    assert "custom-call.0" in {op.name for call in session.calls for op in call.ops}
+    assert found.sampling_note == (
+        "Kernels in CUDA graphs, which name no instruction, are named by their order in the "
+        "program without graphs (compiled for it: 200 ms)."
+    )
+
+
+def test_a_program_whose_graphs_run_other_kernels_is_profiled_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of_other(events: Any, calls: str) -> KernelOrder:
+        return kernel_order(events, calls)[1:]
+
+    monkeypatch.setattr(profiling, "kernel_order", of_other)
+    step = Step("graph")
+    found = sessions(step, Step("kernels"), monkeypatch)
+    (session,) = found.sessions
+    assert (session.hidden, session.without_graphs) == (0, True)
+    assert found.sampling_note.startswith("Profiled without CUDA graphs, which name no instruction")
+    assert step.calls > 10  # the call is still that of the ordinary program
+
+
+def test_kernels_stay_hidden_where_the_program_cannot_be_compiled_without_graphs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = sessions(Step("graph"), None, monkeypatch)
+    assert found.sessions[0].hidden == 22
+    assert found.sampling_note == ""
+
+
+def test_a_program_is_compiled_without_graphs_only_for_the_same_instructions() -> None:
+    lowered = jax.jit(lambda x: x * 2).lower(jnp.ones(3))
+    captured: Any = SimpleNamespace(
+        request=SimpleNamespace(jitted=None),
+        handles=SimpleNamespace(lowered=lowered, raw=lambda: lowered.compile().as_text()),
+    )
+    found = without_graphs(captured, {})
+    assert found is not None
+    assert found.call(jnp.ones(3)).tolist() == [2, 2, 2]
+    captured.handles.raw = lambda: "HloModule another"
+    assert without_graphs(captured, {}) is None
+    captured.handles.lowered = None
+    assert without_graphs(captured, {}) is None
