@@ -106,11 +106,7 @@ def slow_compile(seconds: float) -> BenchWarning | None:
     """J109."""
     if seconds <= SLOW_COMPILE_S:
         return None
-    return BenchWarning(
-        "J109",
-        f"XLA compiled for {seconds:.1f} s, often because it folds closed-over constants. Pass the "
-        "data as arguments.",
-    )
+    return BenchWarning("J109", f"XLA compiled for {seconds:.1f} s before the first call.")
 
 
 def not_an_array(outputs: list[Any]) -> BenchWarning | None:
