@@ -52,7 +52,8 @@ def dead(site: types.ModuleType, texts: dict[str, str], uri: str, text: str) -> 
 
 
 def test_every_page_is_in_the_navigation_once(site: types.ModuleType) -> None:
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {"measured/README.md"}
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
+    pages |= {"measured/README.md", "measured/gpu/README.md"}
     assert sorted(navigated()) == sorted(pages | {*site.FILES, "notebooks.md", "api.md"})
 
 
