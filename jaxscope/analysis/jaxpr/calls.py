@@ -111,11 +111,32 @@ def _merged(calls: list[CalledEquations]) -> list[CalledEquations]:
     groups: dict[tuple[GradientKey, tuple[Frame, ...]], list[CalledEquations]] = {}
     for call in calls:
         groups.setdefault((call.gradient, call.around), []).append(call)
-    for group in groups.values():
+    for group in map(_whole, groups.values()):
         places = Counter(place for call in group for place in call.places)
         if len(group) > 1 and 1 in places.values():
-            steps = [step for call in group for step in call.steps]
-            one = group[0]
-            group = [CalledEquations(one.gradient, one.around, one.first, steps, set(places))]
+            group = [_joined(group)]
         result += group
     return result
+
+
+def _whole(parts: list[CalledEquations]) -> list[CalledEquations]:
+    """The calls, where a library's function repeats the first equation before its line is left:
+    the normalization of a layer has two means."""
+    if all(len(part.places) == 1 for part in parts):
+        return parts
+    found: list[CalledEquations] = []
+    begun: list[CalledEquations] = []
+    for part in parts:
+        begun.append(part)
+        if len(part.places) > 1:
+            found.append(_joined(begun))
+            begun = []
+    return [*found, *begun]
+
+
+def _joined(parts: list[CalledEquations]) -> CalledEquations:
+    if len(parts) == 1:
+        return parts[0]
+    steps = [step for part in parts for step in part.steps]
+    places = set[tuple[Span, ...]]().union(*(part.places for part in parts))
+    return CalledEquations(parts[0].gradient, parts[0].around, parts[0].first, steps, places)

@@ -30,12 +30,16 @@ _BRIEF = 8
 
 
 def chapter(record: Record, program: Program) -> Chapter | None:
-    """None for a program without vmap."""
+    """None for a program without vmap, and where those inside it are of one example: they batch
+    nothing, as the one of `jax.nn.dot_product_attention`."""
     batching = program.vmap
     if batching is None:
         return None
     if isinstance(batching, Unavailable):
         return Chapter("batching", "Batching", (f"Batching is unavailable: {batching.reason}.",))
+    asked = any(applied.name in ("vmap", "pmap") for applied in program.stack)
+    if not asked and all(axis.size == 1 for axis in batching.axes):
+        return None
     lines = batched_lines(program, batching)
     kind = _kind(program, batching)
     # The batching of a Jacobian or a library function was not requested.

@@ -73,6 +73,28 @@ def test_a_function_of_many_calls_is_named_with_its_lines():
         assert advice.loop is (run == "rounds")
 
 
+def test_a_librarys_function_that_repeats_its_first_equation_begins_no_call():
+    code = """\
+def block(x, w):
+    x = x + jax.nn.standardize(x, epsilon=1e-3)
+    return jnp.tanh(jnp.sin(x @ w) @ w.T)
+def loss(ws, x):
+    for w in ws:
+        x = block(x, w)
+    return (x ** 2).mean()
+"""
+    namespace = {"jnp": jnp, "jax": jax}
+    exec(compile(code, "<blocks>", "exec"), namespace)
+    weights = [jax.random.normal(KEY, (D, H))] * 5
+    program = jax.jit(jax.grad(namespace["loss"])).trace(weights, jnp.ones((BATCH, D)))
+    sources = SourceFiles(Source("cell", "<blocks>", SourceKind.CELL, code))
+    tagged = tag(program, sources)
+    first, *rest = [e for e in tagged.equations if e.frames and e.frames[0].span.line == 2]
+    assert first.primitive in [equation.primitive for equation in rest[:10]]  # a mean, then another
+    [advice] = read_gradient(tagged, (), sources.all()).checkpoints
+    assert (advice.function, advice.calls) == ("block", 5)
+
+
 def test_the_bytes_are_those_of_all_calls_but_one():
     names = functions()
     _, found = traced(gradient_of(names["layers"], names["block"]), weights(), jnp.ones((BATCH, D)))

@@ -143,6 +143,13 @@ def test_a_vmap_of_a_library_has_the_line_that_it_is_inside_of(golden: m.Record)
     assert not made.parts[1].brief
 
 
+def test_a_vmap_of_one_example_inside_a_program_is_no_chapter(golden: m.Record) -> None:
+    one = m.Batching((replace(AXIS, size=1),), FOUND)
+    assert written(golden, one) is None
+    asked = replace(golden.programs[0], vmap=one, stack=(m.Applied("vmap"),))
+    assert chapter(golden, asked) is not None
+
+
 @pytest.mark.jax
 @pytest.mark.parametrize(
     ("mode", "number", "products"),
