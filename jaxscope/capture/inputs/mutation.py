@@ -234,7 +234,7 @@ def _attributes(item: Any) -> dict[str, Any]:
 def is_users_module(name: str) -> bool:
     if name == "__main__":
         return True
-    if name.partition(".")[0] in ("jaxscope", "IPython"):  # wherever they are installed
+    if name.partition(".")[0] == "jaxscope":
         return False
     file = getattr(sys.modules.get(name), "__file__", None)
     return file is not None and is_user_file(file)

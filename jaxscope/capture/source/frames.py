@@ -114,8 +114,8 @@ def _is_front_end(file: str) -> bool:
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     homes = {paths["stdlib"], paths["platstdlib"], HOME.rstrip(os.sep)}
-    # A JAX installed from a checkout is outside site-packages.
-    for name in ("jax", "jaxlib"):
+    # Installed from a checkout, or with `pip install --target`, they are outside site-packages.
+    for name in ("jax", "jaxlib", "IPython"):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin:
             homes.add(os.path.dirname(spec.origin))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import os
 import site
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
 import jaxscope
+from jaxscope.capture.source import frames
 from jaxscope.capture.source.frames import RawFrame, is_user_file, user_frames
 from jaxscope.model import Source, SourceKind, Span
 
@@ -75,3 +78,24 @@ def test_without_the_text_the_columns_stay_as_they_are():
     raw = RawFrame("/nowhere/at/all.py", "f", 7, 8, 3, None)
     assert raw.locate().span == Span(7, 3, 8, 0)
     assert raw.locate().source is None
+
+
+def test_ipython_outside_site_packages_is_not_the_users(monkeypatch, tmp_path):
+    """`pip install --target` puts it into any folder."""
+    found = importlib.util.find_spec
+
+    def elsewhere(name):
+        if name != "IPython":
+            return found(name)
+        return SimpleNamespace(origin=str(tmp_path / "IPython" / "__init__.py"))
+
+    monkeypatch.setattr(importlib.util, "find_spec", elsewhere)
+    frames._libraries.cache_clear()
+    frames.is_user_file.cache_clear()
+    try:
+        shell = str(tmp_path / "IPython" / "core" / "interactiveshell.py")
+        assert not frames.is_user_file(shell)
+        assert frames.is_user_file(str(tmp_path / "train.py"))
+    finally:
+        frames._libraries.cache_clear()
+        frames.is_user_file.cache_clear()
