@@ -176,7 +176,7 @@ def _saved(
     if compiled:
         size = words.size(sum(each.bytes for each in compiled))
         verb = "is" if len(compiled) == 1 else "are"
-        text += f". Compiled, {words.count(len(compiled), 'array')} of {size} {verb} live across"
+        text += f". Compiled, {size} in {words.count(len(compiled), 'array')} {verb} live across"
         text += " forward → backward"
         text += " on each device" if program.sharding is not None else ""
     return text + "."

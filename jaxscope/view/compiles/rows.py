@@ -230,10 +230,14 @@ def _operations(where: str, compiles: Sequence[Compile], log: Log) -> LogRow:
 
 
 def _given(compile: Compile) -> str:
-    """The arguments, such as ` with x: f32[3]`; empty where they are unknown."""
+    """The arguments, such as ` with x: f32[3]`, as many as fit; empty where they are unknown."""
     arguments = [_UNNAMED.sub("", argument) for argument in compile.signature]
-    signature = words.cut(", ".join(arguments), _SIGNATURE)
-    return f" with {signature}" if signature else ""
+    number = len(arguments)
+    while number > 1 and len(", ".join(arguments[:number])) > _SIGNATURE:
+        number -= 1
+    signature = words.cut(", ".join(arguments[:number]), _SIGNATURE)
+    more = f" and {len(arguments) - number} more" if number < len(arguments) else ""
+    return f" with {signature}{more}" if signature else ""
 
 
 def callers(compile: Compile, log: Log) -> tuple[str, ...]:

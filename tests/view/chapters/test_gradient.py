@@ -147,7 +147,7 @@ def test_a_checkpoint_is_proposed_with_its_cost(trained):
 def test_compiled_residuals_are_listed_separately(trained):
     table = rows(trained, "Compiled residuals, live across forward → backward")
     assert sum(int(row[1]) for row in table) == len(trained.compiled_residuals())
-    assert f"Compiled, {len(trained.compiled_residuals())} arrays of " in chapter(trained).lead[0]
+    assert f" in {len(trained.compiled_residuals())} arrays are live " in chapter(trained).lead[0]
     tanh = line_of(trained, "jnp.tanh(x @ p)")
     assert {row[4] for row in table} & {str(tanh)}
 
@@ -170,7 +170,7 @@ def test_equal_flops_backward_and_forward_read_as_equal():
 def test_one_compiled_residual_is_live_and_not_are():
     report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
     assert len(report.compiled_residuals()) == 1
-    assert "Compiled, 1 array of 48 B is live across forward → backward." in chapter(report).lead[0]
+    assert "Compiled, 48 B in 1 array is live across forward → backward." in chapter(report).lead[0]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,17 @@ def test_a_function_that_may_have_compiled_before_is_not_called_new(golden: Log)
     assert why(first).startswith("first call with state")
 
 
+def test_long_arguments_end_with_a_whole_one(golden: Log) -> None:
+    arguments = tuple([f"x{n}: f32[4096,1024]" for n in range(5)])
+    made = dataclasses.replace(golden.compiles[0], signature=arguments)
+    assert (
+        why(made)
+        == "first call with x0: f32[4096,1024], x1: f32[4096,1024], x2: f32[4096,1024] and 2 more"
+    )
+    alone = dataclasses.replace(golden.compiles[0], signature=("x" * 80,))
+    assert why(alone) == f"first call with {'x' * 59}…"
+
+
 def test_the_text(golden: Log) -> None:
     lines = text(golden, width=100).splitlines()
     assert all(len(line) <= 100 for line in lines)
