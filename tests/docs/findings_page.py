@@ -6,6 +6,7 @@ A process of its own: some examples need eight devices.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -18,6 +19,9 @@ PAGE = ROOT / "docs" / "findings.md"
 SECTION = re.compile(r"^## (\w+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LONG, SHORTER = "50_000_000", "10_000_000"
+"""Numbers that a cell of the page adds up while it is traced. A fifth will do where the limit of
+the finding is a fifth too."""
 WIDTH = 100
 """Columns of the printed findings on the page."""
 
@@ -41,6 +45,8 @@ def run() -> dict[str, list[list[str] | None]]:
     """By kind and block: the printed findings of that kind; None for a block without a report."""
     from IPython.core.interactiveshell import InteractiveShell
 
+    # Its package has a rule of the same name.
+    importlib.import_module("jaxscope.analysis.findings.calls").SLOW_TRACE_S /= 5
     shell = InteractiveShell.instance()
     shell.history_manager.enabled = False
     shell.run_line_magic("load_ext", "jaxscope")
@@ -48,7 +54,7 @@ def run() -> dict[str, list[list[str] | None]]:
     for kind, body in sections().items():
         found[kind] = []
         for block in BLOCK.findall(body):
-            code = re.sub(r"^%%jaxjit\b", "%%jaxjit -o report", block)
+            code = re.sub(r"^%%jaxjit\b", "%%jaxjit -o report", block).replace(LONG, SHORTER)
             shell.user_ns.pop("report", None)
             quiet = io.StringIO()
             with contextlib.redirect_stdout(quiet), warnings.catch_warnings():

@@ -6,10 +6,11 @@ hook is a constant of the code object, so no name appears in the namespace.
 """
 
 import ast
-import copy
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
+
+from jaxscope.analysis.python.parse import copied_tree
 
 _PLACEHOLDER = "jaxscope: the function of a call"
 _HOOK = "pick"
@@ -21,7 +22,7 @@ def marked(tree: ast.Module) -> ast.Module:
     Bodies of functions, lambdas and classes stay as they are; their decorators and defaults are
     top-level code. Annotations may be kept as text, so they stay too.
     """
-    return ast.fix_missing_locations(_Marker().visit(copy.deepcopy(tree)))
+    return ast.fix_missing_locations(_Marker().visit(copied_tree(tree)))
 
 
 def with_hook(code: CodeType, hook: Any) -> CodeType:

@@ -1,12 +1,16 @@
 """Sources as syntax trees."""
 
 import ast
+import copy
 import functools
 import re
 from dataclasses import dataclass
 
 from jaxscope.analysis.python.scopes import Function
 from jaxscope.model import Source, SourceKind
+
+_SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+"""Nodes without fields: Python gives all trees the same ones."""
 
 _LINE_MAGIC = re.compile(r"^([ \t]*(?:[\w, ]+ = )?)%\w[^\n]*$", re.MULTILINE)
 
@@ -48,6 +52,16 @@ def parsed(source: Source) -> ast.Module | None:
     if tree is None and source.kind is not SourceKind.MODULE:
         tree = _tree(_LINE_MAGIC.sub(r"\1None", text))
     return tree
+
+
+def copied_tree(tree: ast.Module) -> ast.Module:
+    """A deep copy, but for the nodes that all trees share.
+
+    On those, `executing`, which finds the place of an error for IPython, sets `parent`: a deep copy
+    would follow it through the whole file of the last error.
+    """
+    memo = {id(node): node for node in ast.walk(tree) if isinstance(node, _SHARED)}
+    return copy.deepcopy(tree, memo)
 
 
 @functools.lru_cache(maxsize=32)

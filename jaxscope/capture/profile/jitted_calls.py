@@ -8,7 +8,6 @@ Bodies of functions stay unchanged, because they outlive the cell.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxscope.analysis.python.parse import copied_tree
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs.arguments import holds_tracer
@@ -67,7 +67,7 @@ class CallRecorder:
 
     def tree(self, tree: ast.Module) -> ast.Module:
         """The cell with a hook around each callee; lines and columns are unchanged."""
-        return _Callees().visit(copy.deepcopy(tree))
+        return _Callees().visit(copied_tree(tree))
 
     @contextmanager
     def recording(self, namespace: MutableMapping[str, Any]) -> Generator[None]:

@@ -8,13 +8,13 @@ jaxprs are tagged just before they are lowered.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 from collections.abc import Iterator, MutableMapping
 from dataclasses import replace
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.analysis.python.parse import copied_tree
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
@@ -123,7 +123,7 @@ def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
 
 def _with_decorators(tree: ast.Module, names: tuple[str, ...]) -> ast.Module:
     """The tree with our decorator outermost on the last definition of each name."""
-    made = copy.deepcopy(tree)
+    made = copied_tree(tree)
     last = {node.name: node for node in made.body if isinstance(node, ast.FunctionDef)}
     for name in names:
         node = last.get(name)

@@ -37,6 +37,8 @@ SCALARS = (
     slice,
     np.dtype,
 )
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+"""Most of what there is; asked for by their exact type, these take no walk through the rest."""
 ITERATORS = (
     types.GeneratorType,
     map,
@@ -79,6 +81,8 @@ class Freezer:
 
     def freeze(self, obj: Any) -> Node:
         kind = type(obj).__name__
+        if type(obj) in PLAIN:
+            return Node("scalar", kind, obj)
         if isinstance(obj, jax.core.Tracer):
             return Node("tracer", kind, str(obj.aval))
         if isinstance(obj, jax.Array):
@@ -115,7 +119,6 @@ class Freezer:
 
     def contents(self, obj: Any) -> tuple[Any, tuple[tuple[str, Node], ...]]:
         """What there is to say of an object with an identity: a plain value, and its parts."""
-        libraries = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
         if isinstance(obj, Mapping) and hasattr(obj, "keys"):
             held = tuple((f"[{k!r}]", self.freeze(obj[k])) for k in obj)
             factory = obj.default_factory if isinstance(obj, collections.defaultdict) else None
@@ -141,6 +144,7 @@ class Freezer:
             return repr(obj.bit_generator.state), ()
         if isinstance(obj, random.Random):
             return obj.getstate(), ()
+        libraries = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
         if libraries & {"jax", "jaxlib"}:  # JAX's own objects: not ours to compare
             return None, ()
         if "pandas" in libraries:
