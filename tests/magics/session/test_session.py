@@ -126,7 +126,7 @@ def test_the_devices(notebook: Notebook, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     measured: list[Any] = []
 
-    def measure(device: Any) -> Peaks:
+    def measure(device: Any, dtype: str) -> Peaks:
         measured.append(device)
         return Peaks(
             "cpu", 2e11, 5e10, (1e11, 2e11), (4e10, 5e10), when="2026-01-02T03:04:05+00:00"
