@@ -120,7 +120,7 @@ def warnings(profile: Profile) -> tuple[str, ...]:
             f"Only {words.percent(profile.coverage)} of a call is inside instructions; the rest "
             "is dispatch, idle time and completion."
         )
-    if profile.profiled_ratio > _NOTICED:  # above `DISTORTED` on a device with a clock of its own
+    if profile.profiled_ratio > _NOTICED and not unreliable(profile):
         found.append(f"Profiling made the call {profile.profiled_ratio:.2f} times as long.")
     medians = [statistics.median(s.profiled) for s in profile.sessions if s.profiled] or [math.nan]
     drift = (max(medians) - min(medians)) / statistics.median(medians)

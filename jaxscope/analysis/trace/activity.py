@@ -46,8 +46,8 @@ def device_activity(events: Iterable[TraceEvent], calls: str) -> DeviceActivity 
 
 def _by_call(events: Iterable[TraceEvent], calls: str) -> list[list[tuple[int, str, TraceEvent]]]:
     """Device, stream and event of what each call ran on the streams, by start."""
-    known = sorted(events, key=lambda event: event.start)
-    spans = [(event.start, event.end) for event in known if event.name == calls]
+    known = list(events)
+    spans = sorted((event.start, event.end) for event in known if event.name == calls)
     found: list[list[tuple[int, str, TraceEvent]]] = [[] for _ in spans]
     for event in known:
         match = _DEVICE.match(event.thread)
@@ -57,6 +57,8 @@ def _by_call(events: Iterable[TraceEvent], calls: str) -> list[list[tuple[int, s
         index = next((i for i, (a, b) in enumerate(spans) if a <= event.start <= b), None)
         if index is not None:
             found[index].append((int(match[1]), match[2], event))
+    for call in found:
+        call.sort(key=lambda row: row[2].start)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,20 +96,20 @@ def sessions_of(
     call_s = min(timed(call, args) for args in batch(2))
     planned = plan.within(call_s, events)
     sessions: list[ProfiledSession] = []
-    trace, other, order = b"", None, KernelOrder()
-    profiled = call
+    trace, profiled, note = b"", call, ""
+    anew = functools.cache(lambda: _named_anew(without_graphs, batch))
     while len(sessions) < planned.sessions:
         calls = planned.calls
         say(f"profiling, session {len(sessions) + 1} of {planned.sessions}")
         unprofiled = tuple([timed(call, args) for args in batch(calls)])
         trace, found = _recorded(profiled, batch(calls + 1 if calls > 1 else 1))
-        if other is None and hidden_in_graphs(found) and (other := without_graphs()) is not None:
-            order = kernel_order(_recorded(other.call, batch(2))[1], profiler.CALL)
-        found = with_instructions(found, order, profiler.CALL) if order else found
-        if profiled is call and other is not None and hidden_in_graphs(found):
-            profiled = other.call
-            sessions.clear()
-            continue
+        if profiled is call and hidden_in_graphs(found) and (named := anew()) is not None:
+            other, order = named
+            found, note = with_instructions(found, order, profiler.CALL), other.ordered
+            if hidden_in_graphs(found):
+                profiled, note = other.call, other.profiled
+                sessions.clear()
+                continue
         sessions.append(_session(found, unprofiled, profiled is not call))
         ran = max((len(one.ops) for one in sessions[-1].calls), default=0)
         if planned.sampling_note and 0 < ran < events / 2:
@@ -118,10 +119,21 @@ def sessions_of(
             sessions.clear()
         if now() - began > plan.least_s and settled(_line_shares(sessions, handles)):
             break
-    notes = [planned.sampling_note] if planned.sampling_note else []
-    if other is not None:
-        notes.append(other.ordered if profiled is call else other.profiled)
+    notes = filter(None, (planned.sampling_note, note))
     return ProfiledCalls(tuple(sessions), trace, " ".join(notes))
+
+
+def _named_anew(
+    without_graphs: Callable[[], WithoutGraphs | None],
+    batch: Callable[[int], Iterable[tuple[Any, ...]]],
+) -> tuple[WithoutGraphs, KernelOrder] | None:
+    """The program without CUDA graphs and the order of its kernels; None where it has graphs all
+    the same, or cannot be made."""
+    other = without_graphs()
+    if other is None:
+        return None
+    _, events = _recorded(other.call, batch(2))
+    return None if hidden_in_graphs(events) else (other, kernel_order(events, profiler.CALL))
 
 
 def _recorded(

@@ -99,7 +99,7 @@ class TargetEnvironment:
             found = metadata.version(name)
         except metadata.PackageNotFoundError:
             return ""
-        # A TPU's plug-in compiles for no other process while it has the device.
+        # Tried with NVIDIA's plug-in only: libtpu may keep its device to one process.
         return f"{name} {found}" if name.startswith("jax-") and found == version else ""
 
     @property

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -185,7 +186,7 @@ def cache_directory() -> Path:
 
 
 @dataclass(slots=True)
-class _Kernel:
+class _Kernel(ABC):
     """A program that is run again and again, with its rates."""
 
     rates: list[float] = field(default_factory=list[float])
@@ -204,12 +205,13 @@ class _Kernel:
         return len(best) == 3 and best[0] > _AGREE * best[-1]
 
     @property
+    @abstractmethod
     def work(self) -> float:
-        raise NotImplementedError
+        """FLOPs or bytes of one run."""
 
+    @abstractmethod
     def call(self) -> Any:
         """Start one run; returns what to wait for."""
-        raise NotImplementedError
 
     def run(self, now: Callable[[], float]) -> None:
         began = now()

@@ -236,7 +236,8 @@ def _given(compile: Compile) -> str:
     while number > 1 and len(", ".join(arguments[:number])) > _SIGNATURE:
         number -= 1
     signature = words.cut(", ".join(arguments[:number]), _SIGNATURE)
-    more = f" and {len(arguments) - number} more" if number < len(arguments) else ""
+    left = len(arguments) - number
+    more = f" and {words.count(left, 'more argument')}" if left else ""
     return f" with {signature}{more}" if signature else ""
 
 

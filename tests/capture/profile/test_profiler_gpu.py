@@ -322,6 +322,14 @@ def test_kernels_stay_hidden_where_the_program_cannot_be_compiled_without_graphs
     assert found.sampling_note == ""
 
 
+def test_a_program_that_keeps_its_graphs_is_not_called_one_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = sessions(Step("graph"), Step("graph"), monkeypatch)
+    assert (found.sessions[0].hidden, found.sessions[0].without_graphs) == (22, False)
+    assert found.sampling_note == ""
+
+
 def test_a_program_is_compiled_without_graphs_only_for_the_same_instructions() -> None:
     lowered = jax.jit(lambda x: x * 2).lower(jnp.ones(3))
     captured: Any = SimpleNamespace(

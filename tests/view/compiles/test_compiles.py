@@ -117,10 +117,8 @@ def test_a_function_that_may_have_compiled_before_is_not_called_new(golden: Log)
 def test_long_arguments_end_with_a_whole_one(golden: Log) -> None:
     arguments = tuple([f"x{n}: f32[4096,1024]" for n in range(5)])
     made = dataclasses.replace(golden.compiles[0], signature=arguments)
-    assert (
-        why(made)
-        == "first call with x0: f32[4096,1024], x1: f32[4096,1024], x2: f32[4096,1024] and 2 more"
-    )
+    shown = ", ".join(arguments[:3])
+    assert why(made) == f"first call with {shown} and 2 more arguments"
     alone = dataclasses.replace(golden.compiles[0], signature=("x" * 80,))
     assert why(alone) == f"first call with {'x' * 59}…"
 
