@@ -11,6 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxscope
+from jaxscope.analysis.profile import attribute
 from jaxscope.model import FindingKind, Form, Unavailable
 from jaxscope.model.profile import CellProfile, Profile
 from jaxscope.results.report_plots import figure_kinds
@@ -406,7 +407,11 @@ def test_waiting_for_another_session_lets_the_profile_be_made(shell: Any, tmp_pa
     assert cell_profile(jaxscope.last()).wall_s > 0
 
 
-def test_a_lambda_of_the_call_is_its_source(shell: Any, capsys: Any) -> None:
+def test_a_lambda_of_the_call_is_its_source(
+    shell: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other processes can make the profiled calls too slow for times by line.
+    monkeypatch.setattr(attribute, "unreliable", lambda profile: "")
     result = shell.run_cell("%jaxprof (lambda a: jnp.tanh(a @ w) @ w)(x)")
     assert result.success
     assert "could not" not in capsys.readouterr().out
