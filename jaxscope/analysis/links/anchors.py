@@ -42,7 +42,7 @@ HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
 # Instructions that apply the computation that they call to elements.
 APPLYING = frozenset({
     "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
-    "reduce-scatter",
+    "reduce-scatter", "scan",
 })  # fmt: skip
 # Primitives whose tag XLA may give to a product: one that it merged, or that is around it.
 _LENDING = frozenset({"transpose", "scan", "while", "cond"})

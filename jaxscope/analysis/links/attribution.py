@@ -28,9 +28,9 @@ MOVING = frozenset({
 """Instructions that compute nothing."""
 
 MADE_OF = {
-    # A product of vectors becomes a reduction.
-    "reduce-window": ("reduce-window", "reduce", "dot"),
-    "reduce": ("reduce", "reduce-window", "dot"),
+    # A product of vectors becomes a reduction; JAX 0.11 lowers `cumsum` to a scan on a GPU.
+    "reduce-window": ("reduce-window", "reduce", "scan", "dot"),
+    "reduce": ("reduce", "reduce-window", "scan", "dot"),
     "dot": ("dot",),
     "convolution": ("convolution",),
     "sort": ("sort",),

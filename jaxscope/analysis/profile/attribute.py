@@ -2,7 +2,6 @@
 
 import collections
 import functools
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -73,11 +72,6 @@ def profile(
     ops = _ops(whole, module)
     covered = sum(op.seconds for op in ops)
     times = [SessionTimes(tuple([c.seconds for c in s.kept]), s.unprofiled) for s in sessions]
-    if any(session.without_graphs for session in sessions):
-        # Its launches are not those of the program: the call is the ordinary one.
-        times = [SessionTimes(session.unprofiled, ()) for session in sessions]
-        call = statistics.median([s for one in sessions for s in one.unprofiled])
-        whole = replace(whole, dispatch=0.0, idle=max(call - covered, 0.0), completion=0.0)
     result = Profile(
         device,
         tuple(times),

@@ -34,8 +34,6 @@ class ProfiledSession:
     """Kernels whose instruction is unknown, because a CUDA graph ran them."""
     activity: DeviceActivity | None = None
     """Activity of the device's streams, per call."""
-    without_graphs: bool = False
-    """The profiled calls were of the program without CUDA graphs, the unprofiled ones were not."""
 
     @property
     def kept(self) -> tuple[ProfiledCall, ...]:

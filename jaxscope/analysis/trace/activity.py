@@ -6,7 +6,6 @@ copy: `hlo_op` is its instruction, `memcpy_details` describes the copy, and
 """
 
 import collections
-import itertools
 import re
 import statistics
 from collections.abc import Iterable, Sequence
@@ -62,50 +61,8 @@ def _by_call(events: Iterable[TraceEvent], calls: str) -> list[list[tuple[int, s
     return found
 
 
-KernelOrder = list[tuple[int, str, str]]
-"""Device, kernel and instruction, in the order in which one call ran them."""
-
-
-def kernel_order(events: Iterable[TraceEvent], calls: str) -> KernelOrder:
-    """The kernels of the last call of a program without CUDA graphs."""
-    return [
-        (device, event.name, str(event.stats.get("hlo_op", "")))
-        for call in _by_call(events, calls)[-1:]
-        for device, _, event in sorted(call, key=lambda row: row[0])
-    ]
-
-
-def with_instructions(
-    events: Sequence[TraceEvent], order: KernelOrder, calls: str
-) -> list[TraceEvent]:
-    """The events with the instructions of the kernels that CUDA graphs ran, by their order.
-
-    A call keeps its hidden kernels where it did not run the same ones in the same order, or several
-    at once.
-    """
-    named: dict[int, TraceEvent] = {}
-    for call in _by_call(events, calls):
-        rows = sorted(call, key=lambda row: row[0])
-        if [(device, event.name) for device, _, event in rows] != [row[:2] for row in order]:
-            continue
-        if any(a[0] == b[0] and _at_once(a[2], b[2]) for a, b in itertools.pairwise(rows)):
-            continue
-        for (_, _, event), (*_, instruction) in zip(rows, order, strict=True):
-            if in_graph(event):
-                stats = {**event.stats, "hlo_op": instruction}
-                named[id(event)] = event._replace(stats=stats)
-    return [named.get(id(event), event) for event in events]
-
-
 COMMAND_BUFFER = "command_buffer"
 """XLA's name of the instructions that it launches as one CUDA graph: `command_buffer_1`."""
-
-
-def _at_once(first: TraceEvent, second: TraceEvent) -> bool:
-    """Whether two kernels ran beside each other; on an H100 the next one of a stream starts up to
-    0.3 µs before the end."""
-    shorter = min(first.end - first.start, second.end - second.start)
-    return first.end - second.start > shorter / 2
 
 
 def in_graph(event: TraceEvent) -> bool:

@@ -68,6 +68,29 @@ def operations(events: Iterable[TraceEvent]) -> tuple[Op, ...]:
     return tuple(sorted(found, key=lambda op: op.start))
 
 
+def kernels_by_run(events: Iterable[TraceEvent]) -> dict[tuple[int, int, int], list[TraceEvent]]:
+    """The kernels and copies of each program's runs on a GPU, by start.
+
+    The key is XLA's number of the program, that of the run, and the device.
+    """
+    known = list(events)
+    if not any(event.thread.startswith("/device:") for event in known):
+        return {}
+    threads, _, launches = _read(known)
+    for thread in threads.values():
+        thread.runs.sort()
+    found: dict[tuple[int, int, int], list[TraceEvent]] = collections.defaultdict(list)
+    for name, thread in threads.items():
+        if not name.startswith("/device:"):
+            continue
+        for event in thread.ops:
+            program = int(event.stats.get("program_id", 0))
+            found[program, _run(event.stats, launches, threads), _device(name)].append(event)
+    for kernels in found.values():
+        kernels.sort(key=lambda event: event.start)
+    return found
+
+
 def _device(thread: str) -> int:
     """The number in `/device:GPU:1 Stream #7(Compute)`; 0 for a host thread."""
     head = thread.partition(" ")[0]

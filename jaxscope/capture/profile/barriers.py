@@ -23,7 +23,6 @@ from jaxscope.capture.jaxpr.reader import is_opaque, jaxprs_in, open_jaxpr
 from jaxscope.capture.jaxpr.tags import tag, untagged
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
-from jaxscope.capture.profile import cuda_graphs
 from jaxscope.capture.profile.jitted_calls import JittedCall
 from jaxscope.capture.profile.sessions import profile_of, sessions_of, timed
 from jaxscope.capture.program import describe
@@ -97,7 +96,7 @@ def _measured(
     tagged = tag(traced, sources)
     lowered = traced.lower()
     on_cpu = all(device.startswith("cpu") for device in program.devices)
-    compiled = lowered.compile(compiler_options=OPTIONS if on_cpu else cuda_graphs.OPTIONS)
+    compiled = lowered.compile(compiler_options=OPTIONS if on_cpu else None)
     mine = Handles(traced, lowered, compiled, tagged, sources)
     if not barriers.number:
         return Unavailable("the program has only one line, so there is nothing to isolate")

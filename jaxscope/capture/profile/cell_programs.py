@@ -16,6 +16,9 @@ from jaxscope.analysis.profile.cell import ExecutedProgram, ProgramExecution
 from jaxscope.analysis.profile.line_owners import frames_inside, of_frames
 from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession
 from jaxscope.analysis.trace.activity import COMMAND_BUFFER
+from jaxscope.analysis.trace.event import TraceEvent
+from jaxscope.analysis.trace.operations import kernels_by_run
+from jaxscope.analysis.trace.schedule import KernelSchedule
 from jaxscope.capture import _jax
 from jaxscope.capture.profile import barriers
 from jaxscope.capture.source.sources import SourceFiles
@@ -25,8 +28,14 @@ from jaxscope.model.profile import Profile, SourceLine
 _LAMBDA = "<lambda>"
 
 
-def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | None], dict[int, str]]:
-    """The optimized HLO of each program that ran, None where it was released; and its text."""
+def modules(
+    runs: Sequence[ProgramExecution], events: Sequence[TraceEvent]
+) -> tuple[dict[int, HloModule | None], dict[int, str]]:
+    """The optimized HLO of each program that ran, None where it was released; and its text.
+
+    Of several of one name it is the one with the instructions that ran; where CUDA graphs name
+    none, the one with that schedule.
+    """
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:
         seen.setdefault(run.program, (run.module, set()))[1].update(op.name for op in run.ops)
@@ -34,14 +43,23 @@ def modules(runs: Sequence[ProgramExecution]) -> tuple[dict[int, HloModule | Non
     for name, raw in _jax.live_modules(frozenset(name for name, _ in seen.values())):
         # The frames give the lines, and are removed from the text to show.
         live.setdefault(name, []).append((parse_module(raw), raw))
+    kernels: dict[int, list[list[TraceEvent]]] = {}
+    for (number, *_), of_run in kernels_by_run(events).items():
+        kernels.setdefault(number, []).append(of_run)
     modules: dict[int, HloModule | None] = {}
     texts: dict[int, str] = {}
     for number, (name, names) in seen.items():
-        modules[number] = None
-        for module, raw in live.get(name, ()):
-            if all(module.instruction(op) for op in names if not op.startswith(COMMAND_BUFFER)):
-                modules[number], texts[number] = module, clean_hlo(raw).text
-                break
+        told = [op for op in names if not op.startswith(COMMAND_BUFFER)]
+        fitting = [
+            (module, raw)
+            for module, raw in live.get(name, ())
+            if all(map(module.instruction, told))
+        ]
+        if len(fitting) > 1 and (mine := kernels.get(number)):
+            fitting = [one for one in fitting if all(map(KernelSchedule(one[0]).explains, mine))]
+        modules[number] = fitting[0][0] if fitting else None
+        if fitting:
+            texts[number] = clean_hlo(fitting[0][1]).text
     return modules, texts
 
 

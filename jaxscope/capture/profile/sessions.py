@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,19 +16,13 @@ from jaxscope.analysis.profile.line_owners import of_equations, possible_lines
 from jaxscope.analysis.profile.merged_lines import merged_lines
 from jaxscope.analysis.profile.profiled_calls import ProfiledCall, ProfiledSession, call_times
 from jaxscope.analysis.profile.settled import line_shares, settled
-from jaxscope.analysis.trace.activity import (
-    KernelOrder,
-    device_activity,
-    hidden_in_graphs,
-    kernel_order,
-    with_instructions,
-)
+from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.analysis.trace.operations import operations
+from jaxscope.analysis.trace.schedule import with_instructions
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.profile.cuda_graphs import WithoutGraphs
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.timing.sampling import quiet_gc
 from jaxscope.model import Program, StageKind, Unavailable
@@ -70,7 +63,7 @@ class ProfiledCalls:
     xspace: bytes
     """The last trace."""
     sampling_note: str = ""
-    """The reason for profiling fewer calls than usual, or another program."""
+    """The reason for profiling fewer calls than usual."""
 
 
 def sessions_of(
@@ -80,14 +73,12 @@ def sessions_of(
     handles: Handles,
     now: Callable[[], float] = time.perf_counter,
     say: Callable[[str], None] = lambda phase: None,
-    without_graphs: Callable[[], WithoutGraphs | None] = lambda: None,
 ) -> ProfiledCalls:
     """Alternate unprofiled and profiled calls, as often as the plan and their cost allow, or until
     more sessions would change no share by more than 2 points.
 
-    `say` gets the number of each session. `without_graphs` compiles the program anew where CUDA
-    graphs hide its instructions: that names the kernels by their order, or is profiled in its
-    place. Raises TooManyEventsError where one call has too many events.
+    `say` gets the number of each session. Raises TooManyEventsError where one call has too many
+    events.
     """
     began = now()
     events = events_of(handles)
@@ -96,21 +87,13 @@ def sessions_of(
     call_s = min(timed(call, args) for args in batch(2))
     planned = plan.within(call_s, events)
     sessions: list[ProfiledSession] = []
-    trace, profiled, note = b"", call, ""
-    anew = functools.cache(lambda: _named_anew(without_graphs, batch))
+    trace = b""
     while len(sessions) < planned.sessions:
         calls = planned.calls
         say(f"profiling, session {len(sessions) + 1} of {planned.sessions}")
         unprofiled = tuple([timed(call, args) for args in batch(calls)])
-        trace, found = _recorded(profiled, batch(calls + 1 if calls > 1 else 1))
-        if profiled is call and hidden_in_graphs(found) and (named := anew()) is not None:
-            other, order = named
-            found, note = with_instructions(found, order, profiler.CALL), other.ordered
-            if hidden_in_graphs(found):
-                profiled, note = other.call, other.profiled
-                sessions.clear()
-                continue
-        sessions.append(_session(found, unprofiled, profiled is not call))
+        trace, found = _recorded(call, batch(calls + 1 if calls > 1 else 1))
+        sessions.append(_session(found, unprofiled, handles))
         ran = max((len(one.ops) for one in sessions[-1].calls), default=0)
         if planned.sampling_note and 0 < ran < events / 2:
             # XLA:CPU compiles small loops whole, with one event for all iterations.
@@ -119,21 +102,7 @@ def sessions_of(
             sessions.clear()
         if now() - began > plan.least_s and settled(_line_shares(sessions, handles)):
             break
-    notes = filter(None, (planned.sampling_note, note))
-    return ProfiledCalls(tuple(sessions), trace, " ".join(notes))
-
-
-def _named_anew(
-    without_graphs: Callable[[], WithoutGraphs | None],
-    batch: Callable[[int], Iterable[tuple[Any, ...]]],
-) -> tuple[WithoutGraphs, KernelOrder] | None:
-    """The program without CUDA graphs and the order of its kernels; None where it has graphs all
-    the same, or cannot be made."""
-    other = without_graphs()
-    if other is None:
-        return None
-    _, events = _recorded(other.call, batch(2))
-    return None if hidden_in_graphs(events) else (other, kernel_order(events, profiler.CALL))
+    return ProfiledCalls(tuple(sessions), trace, planned.sampling_note)
 
 
 def _recorded(
@@ -168,14 +137,19 @@ def _line_shares(
 
 
 def _session(
-    events: list[TraceEvent], unprofiled: tuple[float, ...], without_graphs: bool = False
+    events: list[TraceEvent], unprofiled: tuple[float, ...], handles: Handles
 ) -> ProfiledSession:
+    module = handles.module()
+    if not isinstance(module, Unavailable):
+        mine = [event.stats for event in events if event.stats.get("hlo_module") == module.name]
+        events = with_instructions(
+            events, {int(stats.get("program_id", 0)): module for stats in mine}
+        )
     return ProfiledSession(
         calls_of(events),
         unprofiled,
         hidden_in_graphs(events),
         device_activity(events, profiler.CALL),
-        without_graphs,
     )
 
 
@@ -216,7 +190,7 @@ def calls_of(events: Iterable[TraceEvent]) -> tuple[ProfiledCall, ...]:
 
 
 def profiled_once(
-    call: Callable[[], Any], session: profiler.Recording
+    call: Callable[[], Any], session: profiler.Recording, handles: Handles
 ) -> tuple[Any, tuple[ProfiledSession, ...] | Unavailable, bytes]:
     """Profile one call of a program that must not run again; returns its value first.
 
@@ -234,7 +208,7 @@ def profiled_once(
     if failed:
         return value, Unavailable(failed), b""
     try:
-        return value, (_session(list(session.events()), ()),), session.xspace
+        return value, (_session(list(session.events()), (), handles),), session.xspace
     except Exception as error:
         return value, Unavailable(f"the trace could not be read ({error})"), b""
 

@@ -17,7 +17,6 @@ from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.profile.cuda_graphs import WithoutGraphs, without_graphs
 from jaxscope.capture.profile.sessions import (
     TooManyEventsError,
     events_of,
@@ -130,9 +129,7 @@ def _measure(
     if once:
         return replace(_profiled_once(run, plan, captured), plan=plan)
     batch = sampling.copied_arguments(copier) if copier else sampling.same_arguments(packed)
-    profile = functools.partial(
-        _profiled, captured, program, batch, plan, say, lambda: without_graphs(captured, named)
-    )
+    profile = functools.partial(_profiled, captured, program, batch, plan, say)
     # A program that donates its arguments is profiled first, on copies: the run that counts is the
     # last one.
     if copier is None:
@@ -157,7 +154,7 @@ def _profiled_once(
     except Exception as error:
         results, timings = run()
         return Measured(results, timings, Unavailable(_why(error)))
-    (results, timings), sessions, trace = profiled_once(run, session)
+    (results, timings), sessions, trace = profiled_once(run, session, captured.handles)
     return Measured(results, timings, sessions, trace)
 
 
@@ -167,13 +164,10 @@ def _profiled(
     batch: Callable[[int], Iterable[tuple[Any, ...]]],
     plan: ProfilePlan,
     say: Callable[[str], None],
-    compiled_anew: Callable[[], WithoutGraphs | None],
 ) -> Measured:
     """Profiled calls of a program that may be repeated; its results are not needed."""
     try:
-        found = sessions_of(
-            program, batch, plan, captured.handles, say=say, without_graphs=compiled_anew
-        )
+        found = sessions_of(program, batch, plan, captured.handles, say=say)
     except (Exception, KeyboardInterrupt) as error:
         return Measured(None, sessions=Unavailable(_why(error)))
     return Measured(

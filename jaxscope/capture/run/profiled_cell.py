@@ -25,8 +25,10 @@ from jaxscope.analysis.profile.cell import (
 )
 from jaxscope.analysis.profile.warnings import hidden_kernels
 from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.analysis.trace.activity import hidden_in_graphs
 from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.analysis.trace.operations import operations
+from jaxscope.analysis.trace.schedule import with_instructions
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.reads import Reads
@@ -239,9 +241,11 @@ def _profiled(
 ) -> Record:
     text, clock = watched.text, watched.clock
     span = next(event for event in events if event.name == profiler.CALL)
-    ops = [op for op in operations(events) if span.start <= op.start <= span.end]
-    runs = program_runs(ops, events, span.thread)
-    modules, texts = cell_programs.modules(runs)
+    runs = _runs(events, span)
+    modules, texts = cell_programs.modules(runs, events)
+    if hidden_in_graphs(events):
+        events = with_instructions(events, modules)
+        runs = _runs(events, span)
     functions = cell_programs.function_lines(text.syntax.tree)
     programs = {
         number: cell_programs.known_program(
@@ -284,6 +288,11 @@ def _profiled(
         profile=found,
         findings=_findings(found),
     )
+
+
+def _runs(events: Sequence[TraceEvent], span: TraceEvent) -> tuple[ProgramExecution, ...]:
+    ops = [op for op in operations(events) if span.start <= op.start <= span.end]
+    return program_runs(ops, events, span.thread)
 
 
 def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:

@@ -92,3 +92,58 @@ def test_a_loop_leaves_it_to_the_text() -> None:
         return lax.scan(lambda c, _: (jnp.tanh(c @ w), None), x, length=3)
 
     assert _by_jaxpr(link(loop, (X, W))) is None
+
+
+_RECEIVED = """\
+HloModule jit_f
+
+%region (a: f32[16], b: f32[16]) -> f32[16] {{
+  %a = f32[16]{{0}} parameter(0)
+  %b = f32[16]{{0}} parameter(1)
+  ROOT %sum = f32[16]{{0}} add(%a, %b), metadata={{op_name="cumsum"}}
+}}
+
+ENTRY %main (x: f32[32,16]) -> f32[32,16] {{
+  %x = f32[32,16]{{1,0}} parameter(0)
+  %tanh = f32[32,16]{{1,0}} tanh(%x), metadata={{op_name="jit(f)/{0}/tanh"}}
+  %zero = f32[16]{{0}} broadcast(), dimensions={{}}
+  %scan = (f32[32,16]{{1,0}}, f32[16]{{0}}) scan(%tanh, %zero), to_apply=%region, \
+metadata={{op_name="jit(f)/{1}/cumsum"}}
+  %sums = f32[32,16]{{1,0}} get-tuple-element(%scan), index=0
+  ROOT %exp = f32[32,16]{{1,0}} exponential(%sums), metadata={{op_name="jit(f)/{2}/exp"}}
+}}
+"""
+_COMPILED = """\
+HloModule jit_f, is_scheduled=true
+
+%region (a: f32[], b: f32[]) -> f32[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %sum = f32[] add(%a, %b), metadata={{op_name="cumsum"}}
+}}
+
+ENTRY %main (x: f32[32,16]) -> f32[32,16] {{
+  %x = f32[32,16]{{1,0}} parameter(0)
+  %tanh = f32[32,16]{{1,0}} tanh(%x), metadata={{op_name="jit(f)/{0}/tanh"}}
+  %zero = f32[] constant(0)
+  %window = f32[32,16]{{1,0}} reduce-window(%tanh, %zero), window={{size=32x1 pad=31_0x0_0}}, \
+to_apply=%region
+  ROOT %exp = f32[32,16]{{1,0}} exponential(%window), metadata={{op_name="jit(f)/{2}/exp"}}
+}}
+"""
+
+
+def test_a_cumulative_sum_that_a_gpu_gets_as_a_scan_keeps_its_line() -> None:
+    def f(x: Any) -> Any:
+        return jnp.exp(jnp.cumsum(jnp.tanh(x), 0))
+
+    linked = link(f, (X,))
+    tags = [path[0] for path, _ in sorted(linked.tagged.tag_paths.items()) if len(path) == 1]
+    assert len(tags) == 3
+    received, compiled = (parse_module(text.format(*tags)) for text in (_RECEIVED, _COMPILED))
+    anchors = hlo_anchors(compiled, _locator(linked), ProgramInput(lambda: received))
+    (window,) = (i for i in compiled.instructions() if i.opcode == "reduce-window")
+    (found,) = (anchor for anchor in anchors if anchor.line == window.line)
+    primitives = [linked.tagged.equations[equation].primitive for equation in found.equations]
+    assert primitives
+    assert set(primitives) <= {"cumsum", "jit"}

@@ -7,13 +7,9 @@ No GPU is needed: the bytes pass JAX's own reader of the format.
 from __future__ import annotations
 
 import gzip
-import math
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import pytest
 
 from jaxscope.analysis.hlo import parse_module
@@ -21,20 +17,15 @@ from jaxscope.analysis.profile.attribute import profile
 from jaxscope.analysis.profile.cell import program_runs
 from jaxscope.analysis.profile.line_owners import LineOwner, of_frames
 from jaxscope.analysis.profile.profiled_calls import ProfiledSession
-from jaxscope.analysis.trace.activity import (
-    KernelOrder,
-    device_activity,
-    hidden_in_graphs,
-    kernel_order,
-    with_instructions,
-)
+from jaxscope.analysis.trace.activity import device_activity, hidden_in_graphs
 from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.analysis.trace.operations import operations
+from jaxscope.analysis.trace.schedule import with_instructions
+from jaxscope.capture import _jax
 from jaxscope.capture.options.profile_plan import ProfilePlan
+from jaxscope.capture.profile import cell_programs
 from jaxscope.capture.profile import sessions as profiling
-from jaxscope.capture.profile.cuda_graphs import WithoutGraphs, without_graphs
 from jaxscope.capture.profile.profiler import CALL, Recording
-from jaxscope.capture.profile.sessions import ProfiledCalls
 from jaxscope.model import Phase
 from jaxscope.model.profile import Profile, SourceLine
 from jaxscope.view.profile import instructions as view
@@ -208,46 +199,39 @@ def seconds_by_line(found: Profile) -> dict[int, float]:
     return times
 
 
-def test_kernels_of_a_cuda_graph_are_named_by_their_order_without_it() -> None:
-    order = kernel_order(first_calls(h100("kernels")), CALL)
-    events = first_calls(h100("graph"))
-    assert hidden_in_graphs(events) == 2 * len(order) == 22
-    named = with_instructions(events, order, CALL)
-    assert hidden_in_graphs(named) == 0
-    found = profile_of_step(named)
+def named(events: list[TraceEvent]) -> list[TraceEvent]:
+    module = parse_module((RECORDED / "module.txt").read_text())
+    numbers = {event.stats.get("program_id") for event in events}
+    return with_instructions(events, {int(number): module for number in numbers if number})
+
+
+def test_kernels_of_a_cuda_graph_are_named_by_the_schedule() -> None:
+    events = h100("graph")
+    assert hidden_in_graphs(events) == 4 * 11
+    assert hidden_in_graphs(named(events)) == 0
+    found = profile_of_step(named(first_calls(events)))
     assert found.unattributed_s < 0.01 * found.covered_s
     times = seconds_by_line(found)
     assert times[PRODUCT] > 4 * times[TANH] > 0
-    # The times are those of the graph: 227 µs in kernels, not the 256 µs of single launches.
     assert found.covered_s == pytest.approx(227e-6, abs=2e-6)
 
 
-def test_a_call_with_other_kernels_keeps_them_unnamed() -> None:
-    order = kernel_order(first_calls(h100("kernels")), CALL)
-    events = h100("graph")
-    assert hidden_in_graphs(with_instructions(events, order, CALL)) == 22  # of its two runs
-    assert with_instructions(events, order[1:], CALL) == events
-    swapped = [order[1], order[0], *order[2:]]
-    assert with_instructions(events, swapped, CALL) == events
+def test_a_program_without_graphs_has_its_names_already() -> None:
+    events = first_calls(h100("kernels"))
+    assert named(events) == events
 
 
-def test_kernels_at_once_keep_their_order_to_themselves() -> None:
-    order = kernel_order(first_calls(h100("kernels")), CALL)
-    events = first_calls(h100("graph"))
-    longer = [
-        event._replace(end=event.end + 10_000) if event.thread.startswith("/device:") else event
-        for event in events
-    ]
-    assert with_instructions(longer, order, CALL) == longer
+def test_a_session_of_graphs_names_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def recorded(call: Any, batch: Any) -> tuple[bytes, list[TraceEvent]]:
+        return b"", first_calls(h100("graph"))
 
-
-def test_a_program_profiled_without_its_graphs_has_the_calls_of_the_ordinary_one() -> None:
-    found = profile_of_step(first_calls(h100("kernels")), without_graphs=True)
-    assert found.whole_s == pytest.approx(300e-6)
-    assert found.call_s == pytest.approx(300e-6)
-    assert math.isnan(found.profiled_ratio)
-    assert (found.dispatch_s, found.completion_s) == (0, 0)
-    assert found.unreliable == ""
+    monkeypatch.setattr(profiling, "_recorded", recorded)
+    module = parse_module((RECORDED / "module.txt").read_text())
+    handles: Any = SimpleNamespace(module=lambda: module)
+    plan = ProfilePlan(sessions=1)
+    (session,) = profiling.sessions_of(lambda: (), lambda n: [()] * n, plan, handles).sessions
+    assert session.hidden == 0
+    assert {"custom-call.0", "wrapped_tanh.1"} <= {op.name for c in session.calls for op in c.ops}
 
 
 @pytest.mark.parametrize("name", ["graph", "kernels"])
@@ -260,86 +244,20 @@ def test_runs_of_a_call_are_told_apart(name: str) -> None:
     assert [len(run.ops) for run in runs] == [11] * 4
 
 
-@dataclass
-class Step:
-    """A program whose recording is one of the H100's."""
-
-    recording: str
-    calls: int = 0
-
-    def __call__(self, *args: Any) -> tuple[()]:
-        self.calls += 1
-        return ()
-
-
-def sessions(step: Step, other: Step | None, monkeypatch: pytest.MonkeyPatch) -> ProfiledCalls:
-    def recorded(call: Step, batch: Any) -> tuple[bytes, list[TraceEvent]]:
-        return b"", first_calls(h100(call.recording))
-
-    monkeypatch.setattr(profiling, "_recorded", recorded)
-    module = parse_module((RECORDED / "module.txt").read_text())
-    handles: Any = SimpleNamespace(module=lambda: module)
-    anew = WithoutGraphs(other, 0.2) if other is not None else None
-    plan = ProfilePlan(sessions=1)
-    return profiling.sessions_of(
-        step, lambda count: [()] * count, plan, handles, without_graphs=lambda: anew
-    )
-
-
-def test_a_session_of_graphs_has_its_own_times_and_the_names_of_the_other_program(
+def test_of_two_live_programs_of_one_name_a_cell_ran_the_one_with_its_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = sessions(Step("graph"), Step("kernels"), monkeypatch)
-    (session,) = found.sessions
-    assert (session.hidden, session.without_graphs) == (0, False)
-    assert "custom-call.0" in {op.name for call in session.calls for op in call.ops}
-    assert found.sampling_note == (
-        "Kernels in CUDA graphs, which name no instruction, are named by their order in the "
-        "program without graphs (compiled for it: 200 ms)."
-    )
-
-
-def test_a_program_whose_graphs_run_other_kernels_is_profiled_without_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def of_other(events: Any, calls: str) -> KernelOrder:
-        return kernel_order(events, calls)[1:]
-
-    monkeypatch.setattr(profiling, "kernel_order", of_other)
-    step = Step("graph")
-    found = sessions(step, Step("kernels"), monkeypatch)
-    (session,) = found.sessions
-    assert (session.hidden, session.without_graphs) == (0, True)
-    assert found.sampling_note.startswith("Profiled without CUDA graphs, which name no instruction")
-    assert step.calls > 10  # the call is still that of the ordinary program
-
-
-def test_kernels_stay_hidden_where_the_program_cannot_be_compiled_without_graphs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = sessions(Step("graph"), None, monkeypatch)
-    assert found.sessions[0].hidden == 22
-    assert found.sampling_note == ""
-
-
-def test_a_program_that_keeps_its_graphs_is_not_called_one_without(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = sessions(Step("graph"), Step("graph"), monkeypatch)
-    assert (found.sessions[0].hidden, found.sessions[0].without_graphs) == (22, False)
-    assert found.sampling_note == ""
-
-
-def test_a_program_is_compiled_without_graphs_only_for_the_same_instructions() -> None:
-    lowered = jax.jit(lambda x: x * 2).lower(jnp.ones(3))
-    captured: Any = SimpleNamespace(
-        request=SimpleNamespace(jitted=None),
-        handles=SimpleNamespace(lowered=lowered, raw=lambda: lowered.compile().as_text()),
-    )
-    found = without_graphs(captured, {})
-    assert found is not None
-    assert found.call(jnp.ones(3)).tolist() == [2, 2, 2]
-    captured.handles.raw = lambda: "HloModule another"
-    assert without_graphs(captured, {}) is None
-    captured.handles.lowered = None
-    assert without_graphs(captured, {}) is None
+    texts = [
+        gzip.decompress((RECORDED / f"{name}.hlo.gz").read_bytes()).decode()
+        for name in ("optimizer", "cell")
+    ]
+    texts = [text.replace("HloModule jit_pure", "HloModule jit_step") for text in texts]
+    monkeypatch.setattr(_jax, "live_modules", lambda names: [("jit_step", text) for text in texts])
+    events = h100("cell")
+    span = next(event for event in events if event.name == CALL)
+    runs = program_runs(operations(events), events, span.thread)
+    assert len(runs) == 4
+    modules, _ = cell_programs.modules(runs, events)
+    assert list(modules.values()) == [parse_module(texts[1])]
+    assert hidden_in_graphs(events) > 0
+    assert hidden_in_graphs(with_instructions(events, modules)) == 0

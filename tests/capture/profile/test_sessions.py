@@ -254,11 +254,13 @@ def test_another_session_does_not_lose_the_only_run(tmp_path: Any) -> None:
 
 
 def test_the_session_is_closed_when_the_traced_call_raises() -> None:
+    handles: Any = None
+
     def broken() -> Any:
         raise RuntimeError("in the call")
 
     with pytest.raises(RuntimeError, match="in the call"):
-        profiling.profiled_once(broken, profiler.opened())
+        profiling.profiled_once(broken, profiler.opened(), handles)
     with profiler.recording() as recording:
         jnp.ones(3).block_until_ready()
     assert recording.xspace
