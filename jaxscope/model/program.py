@@ -65,6 +65,8 @@ class Cost:
     """Bytes read and written by all instructions; caches reduce the true traffic."""
     warnings: tuple[str, ...] = ()
     """One sentence for each estimated part, such as a loop of unknown length."""
+    partial: bool = False
+    """Whether an instruction is not counted, because its cost is unknown."""
 
     @property
     def intensity(self) -> float | None:

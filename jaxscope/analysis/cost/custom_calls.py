@@ -10,7 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.cost.arithmetic import CostCounts, convolution_flops, real_operations
+from jaxscope.analysis.cost.arithmetic import (
+    CostCounts,
+    convolution_flops,
+    real_operations,
+    triangular_solve_flops,
+)
 from jaxscope.analysis.hlo import Instruction, Shape, numbers
 
 _LAWN41 = "LAPACK Working Note 41"
@@ -20,6 +25,9 @@ _GOLUB = "Golub and Van Loan"
 _ROUTINE = re.compile(r"(?:lapack_[sdcz]|(?:cusolver|hipsolver|magma|cublas)_)(\w+?)(?:_ffi)?$")
 _GEMM = re.compile(r"__(cublas\$(gemm|lt\$matmul.*)|onednn\$matmul.*)$")
 _CONVOLUTION = re.compile(r"__cudnn\$conv(\w+)$")
+_ATTENTION = re.compile(r"__cudnn\$fmha\w*?(Backward)?$")
+_SCORES = re.compile(r'intermediate_tensor_shape\\?":\s*\{\\?"dimensions\\?":\s*\[([^\]]*)\]')
+_CAUSAL = re.compile(r'mask_type\\?":\s*\\?"(?:PADDING_)?CAUSAL')
 _CONTRACTING = re.compile(r'lhs_contracting_dimensions\\?":\s*\[([^\]]*)\]')
 _EPILOGUE = re.compile(r'"epilogue\\?":\s*\\?"(\w+)')
 _EXACT_EPILOGUES = ("", "DEFAULT", "BIAS")
@@ -93,6 +101,13 @@ def _counted_flops(
     convolution = _CONVOLUTION.match(target)
     if convolution is not None:
         return _convolution(convolution[1], instruction, operands)
+    if target == "__cublas$triangularSolve":
+        return triangular_solve_flops(operands), ""
+    if target == "cu_lu_pivots_to_permutation":
+        return 0.0, ""  # it moves integers
+    attention = _ATTENTION.match(target)
+    if attention is not None:
+        return _attention(instruction, operands, backward=bool(attention[1]))
     if target in ("TopK", "__gpu$TopK"):
         chosen = instruction.shape.leaves[0].dims[-1]
         return operands[0].elements * math.ceil(math.log2(max(2, chosen))), "n log2 k comparisons"
@@ -155,3 +170,20 @@ def _convolution(
         # A bias is added, and the rectifier is a maximum.
         return flops + result.elements * (1 + (activation == "kRelu")), ""
     return flops, "2 per pair of points"
+
+
+def _attention(
+    instruction: Instruction, operands: Sequence[Shape], *, backward: bool
+) -> tuple[float, str] | None:
+    """Two products of all pairs of positions, five in the backward pass; half with a causal mask.
+
+    Source: T. Dao, "FlashAttention-2", 2023, section 4.1. The softmax is not counted.
+    """
+    scores = _SCORES.search(instruction.attributes_text)
+    if scores is None:
+        return None
+    pairs = math.prod(numbers(scores[1])) * operands[0].dims[-1]
+    causal = bool(_CAUSAL.search(instruction.attributes_text))
+    products = 5 if backward else 2
+    basis = f"{2 * products} s t d per head{' / 2, causal' if causal else ''} (FlashAttention-2)"
+    return 2 * products * pairs / (1 + causal), basis

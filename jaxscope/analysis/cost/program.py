@@ -205,7 +205,8 @@ class _ProgramCounter:
         if instruction.custom_call_target is not None:
             estimate = self._estimate(instruction)
             if estimate is None:
-                return InstructionCost(instruction.name, None, None, None, times, known=False)
+                row = InstructionCost(instruction.name, None, None, None, times, known=False)
+                return row if instruction.shape.bytes else None  # a callback that only prints
             known = known and not estimate.basis
         cost = self._counter.of_instruction(instruction)
         if not (cost.flops or cost.bytes_accessed or cost.transcendentals):

@@ -91,6 +91,8 @@ def verdict(
     high = _LOW * (_ABOVE_LOW if peaks.settled else NEAR_BUSY)
     steady = _steady(call)
     low = _LOW / (_BELOW_LOW if steady else NEAR_BUSY)
+    if cost.partial and nearest <= high:
+        return Unavailable("the cost of an instruction is unknown, and what is known is far below")
     shares = dispatch_shares(call, dispatch) if max(compute, memory, special) < _LOW else (0.0, 0.0)
     if shares[1] >= (_DISPATCH_LOW if steady else _LOW):
         bound = "host-bound" if steady and mostly_dispatch(call, dispatch) else NEAR_HOST

@@ -152,10 +152,19 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
             )
         if isinstance(program.cost, Cost) and program.cost.warnings:
+            what, fix = (
+                ("leave out instructions whose cost is unknown", "Compare times instead.")
+                if program.cost.partial
+                else (
+                    "are partly estimated",
+                    "Use them as an estimate: only loops with a known trip count are counted "
+                    "exactly.",
+                )
+            )
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
-                f"FLOPs and bytes of {program.title} are partly estimated.",
-                "Use them as an estimate: only loops with a known trip count are counted exactly.",
+                f"FLOPs and bytes of {program.title} {what}.",
+                fix,
                 f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.warnings)}.",
             )

@@ -187,6 +187,8 @@ def _by_line(
                 bytes=made.bytes.of(line),
                 bytes_bracket=made.bytes.bracket(line, all_rest=open_line),
             )
+            if made.uncounted.of(line) and not row.flops:
+                row = replace(row, flops=None, flops_bracket=None)
         found[line] = row
     return found
 

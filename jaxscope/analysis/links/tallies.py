@@ -153,6 +153,8 @@ class Tallies:
     instructions: Tally = field(default_factory=Tally)
     flops: Tally = field(default_factory=Tally)
     bytes: Tally = field(default_factory=Tally)
+    uncounted: Tally = field(default_factory=Tally)
+    """Instructions whose cost is unknown."""
 
 
 class _Owner(NamedTuple):
@@ -176,6 +178,7 @@ class _Amounts:
     flops: Mapping[_Owners, float]
     """Of the instructions inside a fusion in place of this."""
     bytes: Mapping[_Owners, float]
+    uncounted: Mapping[_Owners, float]
 
 
 @functools.lru_cache(maxsize=4)
@@ -198,16 +201,20 @@ def _amounts(compiled: Same[Stage]) -> _Amounts:
         return tuple(found) or own(instruction)
 
     flops, moved = defaultdict[_Owners, float](float), defaultdict[_Owners, float](float)
+    uncounted = defaultdict[_Owners, float](float)
     for row in (*cost.by_instruction, *cost.fused):
         instruction = module.instruction(row.name)
         if instruction is None:
             continue
+        if row.flops is None:
+            uncounted[own(instruction)] += 1
         if row.flops and instruction.opcode != "fusion":
             flops[own(instruction)] += row.flops * row.times
         if row.bytes_accessed:
             moved[moving(instruction)] += row.bytes_accessed * row.times
     instructions = Counter(map(own, real_instructions(module)))
-    return _Amounts(tuple([_Owner(*key) for key in known]), instructions, flops, moved)
+    owners = tuple([_Owner(*key) for key in known])
+    return _Amounts(owners, instructions, flops, moved, uncounted)
 
 
 # The text, the HTML and the viewer's data of one report need the same.
@@ -225,6 +232,7 @@ def tallies(equations: Same[tuple[Equation, ...]], compiled: Same[Stage], source
         (made.instructions, amounts.instructions),
         (made.flops, amounts.flops),
         (made.bytes, amounts.bytes),
+        (made.uncounted, amounts.uncounted),
     ):
         for owners, amount in by_owner.items():
             of = (

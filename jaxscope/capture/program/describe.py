@@ -150,7 +150,11 @@ def cost(handles: Handles) -> Cost | Unavailable:
         return Unavailable(f"the optimized HLO could not be read: {why}")
     work = known[1]
     return Cost(
-        work.flops, work.transcendentals, work.bytes_accessed, (*work.unknown, *work.estimated)
+        work.flops,
+        work.transcendentals,
+        work.bytes_accessed,
+        (*work.unknown, *work.estimated),
+        partial=any(row.flops is None for row in work.by_instruction),
     )
 
 

@@ -153,11 +153,13 @@ def _cost(program: Program) -> str:
     cost = program.cost
     if not isinstance(cost, Cost):
         return "cost unknown"
+    if cost.partial and not cost.flops:
+        return "cost unknown"
     text = f"{words.flops(cost.flops)}, {words.size(cost.bytes_accessed)}"
-    if cost.intensity is not None:
+    if cost.intensity is not None and not cost.partial:
         text += f" → {words.intensity(cost.intensity)}"
     if cost.warnings:
-        text = f"about {text}"
+        text = f"at least {text}" if cost.partial else f"about {text}"
     return text if program.sharding is None else f"per device {text}"
 
 

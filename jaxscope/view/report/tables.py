@@ -67,7 +67,11 @@ def work(program: Program) -> Table:
                 words.size(cost.bytes_accessed),
                 "by all instructions, caches ignored",
             ),
-            ("intensity", words.intensity(cost.intensity), "FLOPs per byte"),
+            (
+                "intensity",
+                words.UNKNOWN if cost.partial else words.intensity(cost.intensity),
+                "FLOPs per byte",
+            ),
             *(("caveat", "≈", doubt) for doubt in cost.warnings),
         ]
     else:

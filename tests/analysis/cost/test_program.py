@@ -200,6 +200,51 @@ def test_the_three_convolutions_of_cudnn_cost_the_same(
     assert row.flops == 2 * 4 * 16 * 32 * (3 * 28 - 2) ** 2
 
 
+@pytest.mark.parametrize(
+    ("target", "mask", "flops"),
+    [
+        ("__cudnn$fmhaSoftmax", "NO_MASK", 4 * 8 * 10 * 20 * 64),
+        ("__cudnn$fmhaSoftmax", "CAUSAL", 2 * 8 * 10 * 20 * 64),
+        ("__cudnn$fmhaSoftmaxBackward", "NO_MASK", 10 * 8 * 10 * 20 * 64),
+    ],
+)
+def test_attention_of_cudnn_is_two_products_and_five_in_the_backward_pass(
+    target: str, mask: str, flops: int
+) -> None:
+    row = cost_of(
+        "c",
+        "%q = bf16[2,10,4,64] parameter(0)",
+        "%k = bf16[2,20,4,64] parameter(1)",
+        "ROOT %c = (bf16[2,10,4,64], u8[256]) custom-call(%q, %k, %k), "
+        f'custom_call_target="{target}", backend_config={{"cudnn_fmha_backend_config":{{'
+        '"intermediate_tensor_shape":{"dimensions":["2","4","10","20"]},'
+        f'"mask_type":"{mask}"}}}}',
+    )
+    assert (row.flops, row.known) == (flops, False)
+
+
+def test_a_triangular_solve_of_cublas_costs_what_that_of_xla_does() -> None:
+    lines = ["%a = f32[8,8] parameter(0)", "%b = f32[8,3] parameter(1)"]
+    target = 'custom_call_target="__cublas$triangularSolve"'
+    by_library = cost_of(
+        "c", *lines, f"ROOT %c = (f32[8,3], s8[1024]) custom-call(%a, %b), {target}"
+    )
+    by_xla = cost_of("c", *lines, "ROOT %c = f32[8,3] triangular-solve(%a, %b)")
+    assert by_library.flops == by_xla.flops == 2 * 8 * 8 * 3
+    assert by_library.known
+
+
+def test_a_callback_without_result_has_no_cost() -> None:
+    text = entry(
+        "%x = f32[10]{0} parameter(0)",
+        '%print = () custom-call(%x), custom_call_target="xla_ffi_python_cpu_callback"',
+        "ROOT %y = f32[10]{0} negate(%x)",
+    )
+    cost = program_cost(parse_module(text))
+    assert [row.name for row in cost.by_instruction] == ["y"]
+    assert len(cost.unknown) == 1
+
+
 def test_an_opaque_call_is_unknown_and_a_note_to_the_compiler_is_nothing() -> None:
     text = entry(
         "%x = f32[10]{0} parameter(0)",

@@ -208,3 +208,13 @@ def test_warnings_about_the_cost_are_passed_on():
 def test_a_call_that_was_not_timed_has_no_verdict():
     found = verdict(Cost(1, 0, 1), Timing("call", "cpu:0", ()), None, PEAKS)
     assert found == Unavailable("the call was not timed, so its limit is unknown")
+
+
+def test_what_is_not_counted_leaves_the_limit_open_unless_the_rest_is_near_a_roof():
+    call = Timing("call", "cpu:0", (1.0,))
+    part = Cost(1e9, 0.0, 1e8, ("f is not counted",), partial=True)
+    assert isinstance(verdict(part, call, None, PEAKS), Unavailable)
+    most = Cost(1e9, 0.0, 8e9, ("f is not counted",), partial=True)
+    found = verdict(most, call, None, PEAKS)
+    assert isinstance(found, Roofline)
+    assert found.verdict == "memory-bound"

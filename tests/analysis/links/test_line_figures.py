@@ -84,3 +84,19 @@ def test_lines_and_what_is_unattributed_add_up_to_the_program() -> None:
     exact = found[first + 3].flops_bracket
     assert exact is not None
     assert exact.low == exact.high == found[first + 3].flops
+
+
+def test_a_line_whose_work_is_unknown_has_no_flops() -> None:
+    def called_back(x):
+        y = x @ x
+        return jax.pure_callback(lambda a: a, jax.ShapeDtypeStruct(x.shape, x.dtype), y)
+
+    with jaxscope.options(runs=0):
+        report = jaxscope.inspect(called_back, jnp.ones((64, 64))).complete()
+    (program,) = report.programs
+    assert isinstance(program.cost, Cost)
+    assert program.cost.partial
+    found, first = figures(program), called_back.__code__.co_firstlineno
+    assert found[first + 1].flops == 2 * 64**3
+    assert found[first + 2].flops is None
+    assert "Compare times instead." in {finding.fix for finding in report.findings}

@@ -119,6 +119,10 @@ def test_cost_says_what_is_known() -> None:
     assert cost_of(m.Cost(1e3, 0.0, 0.0)) == "1 kFLOP, 0 B"
     doubt = m.Cost(1.2e6, 0.0, 64e3, ("the loop may run longer",))
     assert cost_of(doubt) == "about 1.2 MFLOP, 64 kB → 18.8 FLOP/B"
+    assert cost_of(m.Cost(1.2e6, 0.0, 64e3, ("f is not counted",), partial=True)) == (
+        "at least 1.2 MFLOP, 64 kB"
+    )
+    assert cost_of(m.Cost(0.0, 0.0, 64.0, ("f is not counted",), partial=True)) == "cost unknown"
     many = small(cost=doubt, sharding=m.ProgramSharding(8, 8, (), (), ()))
     assert "per device about 1.2 MFLOP, 64 kB" in first_line(many)
 
