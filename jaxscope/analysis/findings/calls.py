@@ -19,6 +19,7 @@ SLOW_TRACE_S = 1.0
 EQUATIONS_PER_S = 100
 """JAX traces some thousands of equations per second; fewer than this are not what is slow."""
 
+_ESTIMATE = "Use them as an estimate: only loops with a known trip count are counted exactly."
 _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
@@ -152,15 +153,10 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
             )
         if isinstance(program.cost, Cost) and program.cost.warnings:
-            what, fix = (
-                ("leave out instructions whose cost is unknown", "Compare times instead.")
-                if program.cost.partial
-                else (
-                    "are partly estimated",
-                    "Use them as an estimate: only loops with a known trip count are counted "
-                    "exactly.",
-                )
-            )
+            what, fix = "are partly estimated", _ESTIMATE
+            if program.cost.partial:
+                what = "leave out instructions whose cost is unknown"
+                fix = "Compare times instead."
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
