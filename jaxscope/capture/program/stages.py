@@ -334,7 +334,7 @@ class Handles:
             return target_stage(kind, self.foreign, self.below, module, stage)
         return below_hlo_stage(kind, self.below(), self._again.llvm)
 
-    @quiet_gc()  # a third of the time: nothing of it becomes garbage
+    @quiet_gc(keeps=True)  # a third of the time: nothing of it becomes garbage
     def _hlo(self, kind: StageKind, raw: str) -> Stage:
         shown = clean_hlo(raw)
         text = shown.text

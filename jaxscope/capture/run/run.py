@@ -313,7 +313,7 @@ def _finish(
         given.clock.end()
     try:
         # Thousands of small objects are created at once: a collection in between finds nothing.
-        with quiet_gc():
+        with quiet_gc(keeps=True):
             found, texts = record.record(given, describe(), notes)
             known = known or evidence.Known()
             found = evidence.advised(found, texts, given.context.namespace, known)

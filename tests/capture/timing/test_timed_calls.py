@@ -328,6 +328,27 @@ def test_dispatch_is_the_time_until_the_call_returns(clock, monkeypatch):
     assert len(found["dispatch"].samples) == 51
 
 
+def test_what_a_block_makes_and_keeps_is_old_afterwards() -> None:
+    frozen = gc.get_freeze_count()
+    if frozen:
+        gc.unfreeze()  # as in a session of a user's
+    try:
+        with quiet_gc(keeps=True):
+            made = [[number] for number in range(1000)]
+        assert gc.isenabled()
+        assert any(one is made for one in gc.get_objects(generation=2))
+        with quiet_gc():
+            other = [[number] for number in range(1000)]
+        assert not any(one is other for one in gc.get_objects(generation=2))
+        gc.freeze()
+        with quiet_gc(keeps=True):
+            pass
+        assert gc.get_freeze_count()  # the user's own frozen objects stay frozen
+    finally:
+        if not frozen:
+            gc.unfreeze()
+
+
 def test_the_garbage_collector_is_off_inside_and_back_afterwards(clock):
     states = []
     measure(Program(clock, 1.0, at={1: lambda: states.append(gc.isenabled())}), (), now=clock.now)
