@@ -128,7 +128,7 @@ def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], _At, _At]:
                     thread.regions.append((began, event.start, number))
                 case _:
                     pass
-        elif "hlo_op" in stats:
+        elif "hlo_op" in stats and _of_program(event):
             thread.starts.append(event.start)
             thread.ops.append(event)
         elif event.name.startswith("end: ") and "_c" in stats:
@@ -140,6 +140,11 @@ def _read(events: Iterable[TraceEvent]) -> tuple[dict[str, _Thread], _At, _At]:
         elif "run_id" in stats:
             thread.runs.append((event.start, event.end, int(stats["run_id"])))
     return threads, ends, launches
+
+
+def _of_program(event: TraceEvent) -> bool:
+    """Whether a program ran it; XLA tries kernels out on a GPU while it compiles ("autotuning")."""
+    return bool(event.stats.get("program_id")) or not event.thread.startswith("/device:")
 
 
 def _end(launch: TraceEvent, ended: tuple[str, float] | None, threads: dict[str, _Thread]) -> float:

@@ -23,6 +23,7 @@ from jaxscope.analysis.trace.operations import kernels_by_run
 _NO_KERNEL = frozenset(
     {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"}
 )
+_ONE_KERNEL = frozenset({"copy", "copy-start", "fusion-start"})
 _LOOPS = frozenset({"while", "conditional"})
 _CALLS = frozenset({"call", "async-start"})
 _NUMBER = re.compile(r"(?:[._]+\d+)+$")
@@ -170,13 +171,20 @@ class KernelSchedule:
             last = frozenset[str]().union(*(part.last for part in parts))
             self._follow(last, first)
             return _Part(first, last)
+        _, zeros, library = _states(name)
+        if opcode == "sort":  # its operand is copied first
+            for kind in (_LIBRARY, _stem(name)):
+                self._of_kind[kind].add(name)
+            self._of_kind[_MEMCPY].add(zeros)
+            self._follow([zeros, name], [zeros, name])
+            return _Part(own.first | {zeros}, own.last, optional=False)
         if opcode != "fusion":
-            self._follow([name], [name])  # a library runs several
+            if opcode not in _ONE_KERNEL:
+                self._follow([name], [name])  # a library runs several
             for kind in (_MEMSET, _MEMCPY, _LIBRARY, _stem(name)):
                 self._of_kind[kind].add(name)
             return own
         # One kernel or copy, with zeros written first where it adds up; or those of a library.
-        _, zeros, library = _states(name)
         self._of_kind[_MEMSET].add(zeros)
         self._of_kind[_MEMCPY].add(name)
         self._of_kind[_stem(name)].add(name)
@@ -190,7 +198,7 @@ class KernelSchedule:
 
 
 def _states(name: str) -> tuple[str, str, str]:
-    """A fusion's states: its own kernel or copy, the zeros written before, a library's kernels."""
+    """The states of an instruction: its own kernel, what is written before, a library's kernels."""
     return name, f"{name} {_MEMSET}", f"{name} {_LIBRARY}"
 
 
