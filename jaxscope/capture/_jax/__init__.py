@@ -106,6 +106,8 @@ from jaxscope.capture._jax.vmaps import (
     VmapEntry,
     array_key,
     leading_vmaps,
+    vmap_caller,
     vmap_sites,
+    vmapped_code,
     watching_vmaps,
 )
