@@ -16,6 +16,7 @@ from jaxscope.capture._jax.call import (
     jax_call,
     pmapped_call,
     splits_for_devices,
+    staged_call,
     still_called,
 )
 from jaxscope.capture._jax.closures import closure
