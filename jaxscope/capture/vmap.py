@@ -11,6 +11,7 @@ tell, since an unbatched value may have the size of the batch.
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -23,9 +24,10 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import entries_of
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
-from jaxscope.capture.source.frames import position
+from jaxscope.capture.source.frames import is_user_file, position
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import BatchAxis, Batching, Frame, Unavailable
+from jaxscope.version import HOME
 
 if TYPE_CHECKING:
     from jaxscope.capture.program.compile import Captured
@@ -69,7 +71,8 @@ def read_batching(
 ) -> Batching | None:
     """The batched equations of a program that has a vmap.
 
-    None where the values that entered one of them were not observed.
+    Without those of a library's own, as in `jnp.linalg.solve`, which neither is called by the
+    user's code nor maps any. None where the values that entered another one were not observed.
     `base` is the untransformed program where it was traced first and transformed then: the values
     that entered a `vmap` inside it are values of that one.
     """
@@ -85,7 +88,8 @@ def read_batching(
         propagate(region, calls, tracebacks, learned=known)
     calls = tracebacks.calls(entries, program[1])
     axes, equations = propagate(regions.region(program[0]), calls, tracebacks, known)
-    used = sorted({axis for each in equations for axis in each.under})
+    under = sorted({axis for each in equations for axis in each.under})
+    used = [axis for axis in under if tracebacks.is_users(axes.all[axis])]
     if not all(axes.all[axis].known for axis in used):
         return None
     if len(used) < len(axes.all):
@@ -93,10 +97,11 @@ def read_batching(
         equations = [
             replace(
                 each,
-                under=tuple([numbers[axis] for axis in each.under]),
-                over=tuple([numbers[axis] for axis in each.over]),
+                under=tuple([numbers[axis] for axis in each.under if axis in numbers]),
+                over=tuple([numbers[axis] for axis in each.over if axis in numbers]),
             )
             for each in equations
+            if not numbers.keys().isdisjoint(each.under)
         ]
     described = [tracebacks.described(axes.all[axis], sources) for axis in used]
     return Batching(tuple(described), tuple(equations))
@@ -144,11 +149,26 @@ class _Tracebacks:
         assert axis.size is not None  # known with its arguments
         return BatchAxis(axis.name, axis.size, line, source)
 
+    def is_users(self, axis: VmapAxis) -> bool:
+        """Whether the user's code calls it, itself or through a library's `vmap` as that of
+        Equinox, or is mapped by it."""
+        site = self._by_key[axis.key[0]]
+        caller = _jax.vmap_caller(site)  # jaxscope calls it for the user
+        if caller is None or caller.co_filename.startswith(HOME) or _is_own(caller):
+            return True
+        if "vmap" in caller.co_qualname.lower():
+            return True
+        return any(any(map(_is_own, _jax.vmapped_code(t, site))) for t in axis.tracebacks)
+
     def _key(self, site: _jax.Site) -> Hashable:
         # By identity, since hashing a code object compares its constants.
         key = tuple([(id(code), offset) for code, offset in site])
         self._by_key[key] = site
         return key
+
+
+def _is_own(code: types.CodeType) -> bool:
+    return is_user_file(code.co_filename)
 
 
 def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:

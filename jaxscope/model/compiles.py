@@ -63,6 +63,9 @@ class Cause:
     _: KW_ONLY
     fix: str
     """The change to make, as one sentence; empty when nothing needs to change."""
+    since: str = ""
+    """The time (`10:02:03`) before which compilations are unknown; empty where it does not
+    matter."""
 
     @property
     def brief(self) -> str:

@@ -320,6 +320,65 @@ def test_a_vmap_inside_jitted_code_names_its_line_and_size() -> None:
     assert "reduce_sum" not in under, "the sum stands outside"
 
 
+def solved(matrices, vectors):
+    return jnp.linalg.solve(matrices, vectors[..., None])
+
+
+def attended(matrices, _):
+    return jax.nn.dot_product_attention(*[matrices[:, :, None]] * 3)
+
+
+def mapped_and_solved(matrices, vectors):
+    return jax.vmap(jnp.dot)(vectors, vectors) + solved(matrices, vectors).sum((1, 2))
+
+
+def mapped_by_jax(matrices, vectors):
+    row = jax.jit(lambda matrix, vector: jnp.tanh(matrix @ vector))
+    return jnp.vectorize(row, signature="(n,n),(n)->(n)")(matrices, vectors)
+
+
+def jacobian(matrices, vectors):
+    return jax.jacfwd(jax.jit(lambda vector: jnp.tanh(matrices[0] @ vector)))(vectors[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        (solved, []),
+        (lambda a, b: jax.scipy.linalg.solve_triangular(a, b[..., None], lower=True), []),
+        (attended, []),
+        (mapped_and_solved, [5]),
+        (jax.vmap(solved), [5]),
+        (jax.vmap(jnp.linalg.solve), [5]),
+        (mapped_by_jax, [5]),
+        (jacobian, [3]),
+        (jax.jacfwd(jnp.inner, 1), [15]),
+    ],
+)
+@pytest.mark.parametrize("again", [False, True])
+def test_a_vmap_of_a_librarys_own_is_none_of_the_programs(function, sizes, again) -> None:
+    """Also where JAX had traced the library's function before, and its batch is unknown."""
+    matrices, vectors = jnp.eye(3) * jnp.ones((5, 1, 1)), jnp.ones((5, 3))
+    if again:
+        jax.make_jaxpr(function)(matrices, vectors)
+    with jaxscope.options(runs=0):
+        program = jaxscope.inspect(lambda a, b: function(a, b), matrices, vectors).programs[0]
+    found = [] if program.vmap is None else [axis.size for axis in batching_of(program).axes]
+    assert found == sizes
+
+
+def test_the_vmaps_of_libraries_map_what_is_theirs_too() -> None:
+    """`eqx.filter_vmap(model)`: neither its function nor the call of `jax.vmap` is the user's."""
+    eqx, hk = pytest.importorskip("equinox"), pytest.importorskip("haiku")
+    linear = eqx.nn.Linear(3, 2, key=jax.random.key(0))
+    haiku = hk.without_apply_rng(hk.transform(lambda x: hk.vmap(hk.Linear(2), split_rng=False)(x)))
+    weights = haiku.init(jax.random.key(0), ROWS)
+    for function in (eqx.filter_vmap(linear), lambda x: haiku.apply(weights, x)):
+        with jaxscope.options(runs=0):
+            program = jaxscope.inspect(function, ROWS).programs[0]
+        assert [axis.size for axis in batching_of(program).axes] == [5]
+
+
 def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
     def f(x):
         return jnp.sin(lax.pmean(x, "i")) * jnp.cos(x) + jnp.tanh(1.0 * lax.axis_index("i"))

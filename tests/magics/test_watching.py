@@ -16,7 +16,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from jaxscope.magics import display
-from jaxscope.model import CompileKind, to_json
+from jaxscope.model import CauseKind, CompileKind, to_json
 from jaxscope.model.compile_log import CompileEvent, Log
 from jaxscope.model.schema import event_schema
 from tests.magics.notebook import Notebook, open_notebook
@@ -365,6 +365,31 @@ def test_what_jaxscope_compiles_for_itself_is_in_no_log(notebook: Notebook) -> N
     )
     notebook.must("%jaxjit step(v)")
     assert [compile.fun_name for compile in log(notebook).compiles] == ["<lambda>"]
+
+
+@pytest.mark.parametrize(
+    "traced",
+    [
+        "jax.eval_shape(step, x)",
+        "jax.eval_shape(lambda x: step(x), x)",
+        "jax.make_jaxpr(step)(x)",
+        "step.trace(x)",
+    ],
+)
+@pytest.mark.parametrize("compiled", ["%jaxjit step(x)", "step.lower(x).compile()"])
+def test_a_function_that_was_only_traced_before_has_its_place_and_its_causes(
+    notebook: Notebook, traced: str, compiled: str
+) -> None:
+    notebook.must("x, longer = np.ones(3, np.float32), np.ones(5, np.float32)")
+    for cell in (traced, compiled, "y = step(longer)"):
+        notebook.must(cell)
+    first, again = [one for one in log(notebook).compiles if one.fun_name == "step"]
+    assert first.site is not None
+    if compiled.startswith("%"):
+        assert first.defined is not None
+        assert first.site.span.line == first.defined.span.line
+    assert first.signature[:1] == ("x: f32[3]",)
+    assert [cause.kind for cause in again.causes] == [CauseKind.SHAPE]
 
 
 @pytest.mark.parametrize("by", ["function", "line", "cell"])

@@ -1,7 +1,7 @@
 """The vmaps of a program: the axes, the values that enter them, and the equations under them."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep, distinct_regions
@@ -49,6 +49,8 @@ class VmapAxis:
     """Its calls were observed, and their batched arguments are in the program."""
     told: bool = False
     """Its equations are known from the untransformed program."""
+    tracebacks: set[Hashable] = field(default_factory=set[Hashable])
+    """Of the equations under it."""
 
     @property
     def bit(self) -> int:

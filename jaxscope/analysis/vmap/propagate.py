@@ -117,6 +117,8 @@ class _Walk:
         if record:
             self._number += 1
             if here.under:
+                for axis in here.under:
+                    self.axes.all[axis].tracebacks.add(step.traceback)
                 over = _over(here, depends)
                 form = self._form(region, step, operands, over, reduced_over, here)
                 self.equations.append(

@@ -16,6 +16,7 @@ from jaxscope.capture._jax.call import (
     jax_call,
     pmapped_call,
     splits_for_devices,
+    staged_call,
     still_called,
 )
 from jaxscope.capture._jax.closures import closure
@@ -106,6 +107,8 @@ from jaxscope.capture._jax.vmaps import (
     VmapEntry,
     array_key,
     leading_vmaps,
+    vmap_caller,
     vmap_sites,
+    vmapped_code,
     watching_vmaps,
 )

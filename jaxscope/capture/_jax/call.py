@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,6 +54,8 @@ class JaxCall:
     """Arguments as the user passed them, where `args` are the flat ones that XLA gets."""
     declared: inspect.Signature | None = None
     """The parameters of `fun`, where it is not the function that JAX jits."""
+    request_id: int = 0
+    """The request that jaxscope stages; 0 for a call of the user's."""
 
     @property
     def is_eager(self) -> bool:
@@ -121,7 +123,17 @@ def _call_of(calls: list[tuple[str, dict[str, Any]]], keys: Keys) -> JaxCall:
         case "apply_primitive":
             return _primitive(values, keys)
         case _:
-            return JaxCall(CompileKind.AOT, keys=keys)
+            # `f.lower(x)` shows the call, `traced.lower()` and `lowered.compile()` do not.
+            shown = next((v for _, v in calls if "jit_func" in v), None)
+            return JaxCall(CompileKind.AOT, keys=keys) if shown is None else _staged(shown, keys)
+
+
+def staged_call(
+    jitted: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], request_id: int
+) -> JaxCall:
+    """The call of a jitted function that jaxscope traces, lowers and compiles."""
+    values = {"jit_func": jitted, "args": args, "kwargs": dict(kwargs)}
+    return replace(_staged(values, ()), request_id=request_id)
 
 
 def still_called(key: tuple[int, int]) -> bool:

@@ -9,6 +9,7 @@ and 0.12.0.1.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import threading
 import types
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
-from jaxscope.capture._jax.frames import Site, begins_trace, code_positions, jax_directory
+from jaxscope.capture._jax.frames import Site, begins_trace, code_positions, inside, jax_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +121,46 @@ def vmap_sites(traceback: Any) -> tuple[Site, ...]:
 
     Frames of `vmap_f` in api.py.
     """
-    codes, offsets = code_positions(traceback)
-    stack: list[tuple[types.CodeType, int]] = []
-    for code, offset in zip(codes, offsets, strict=True):
-        if begins_trace(code):
-            break
-        stack.append((code, offset))
+    stack = _stack(traceback)
     return tuple(
         tuple(stack[index + 1 :])
         for index in range(len(stack) - 1, -1, -1)
-        if stack[index][0].co_name == "vmap_f"
-        and stack[index][0].co_filename.startswith(jax_directory())
+        if _is_vmap(stack[index][0])
     )
+
+
+def vmapped_code(traceback: Any, site: Site) -> list[types.CodeType]:
+    """The code of an equation inside the vmapped function that is called there.
+
+    All of its trace where that does not lead to the call: it began inside.
+    """
+    stack = _stack(traceback)
+    first = len(stack) - len(site)
+    around = first > 0 and tuple(stack[first:]) == site
+    return [code for code, _ in stack[: first - 1 if around else None]]
+
+
+def vmap_caller(site: Site) -> types.CodeType | None:
+    """The code that calls a vmapped function, or `jax.jacfwd` of one; None where a trace begins
+    with it."""
+    home = jax_directory()
+    codes = (code for code, _ in site)
+    return next((one for one in codes if inside(one.co_filename, home) not in _CALLS), None)
+
+
+_CALLS = frozenset(
+    f"_src/{name}.py" for name in ("api", "api_util", "linear_util", "traceback_util")
+)
+"""Files of JAX's own transforms, and of what they put around each call."""
+
+
+def _stack(traceback: Any) -> list[tuple[types.CodeType, int]]:
+    pairs = zip(*code_positions(traceback), strict=True)
+    return list(itertools.takewhile(lambda pair: not begins_trace(pair[0]), pairs))
+
+
+def _is_vmap(code: types.CodeType) -> bool:
+    return code.co_name == "vmap_f" and code.co_filename.startswith(jax_directory())
 
 
 def leading_vmaps(

@@ -32,6 +32,10 @@ class OpenCompile:
     """The latest stage that began."""
     keys: tuple[tuple[int, int], ...] = ()
     """As in `JaxCall`."""
+    request_id: int = 0
+    """As in `JaxCall`."""
+    function_id: int = 0
+    """The identity of `JaxCall.fun`."""
     described: bool = False
     """False for a function traced inside another: on jax 0.8 there are hundreds, and most never
     become a compilation, so they are described only when they are lowered."""
@@ -58,13 +62,15 @@ class OpenCompile:
     def joins(self, stage: CompileStage, name: str, call: _jax.JaxCall, *, latest: bool) -> bool:
         """Whether this stage continues this compilation.
 
-        It does as a later stage of the same call, or of the same name with ahead-of-time stages.
+        It does as a later stage of the same call, or of the same function with ahead-of-time
+        stages; of the same name, where they do not show the function.
         Without JAX's frames the name and the order of stages decide.
         """
         if self.stage >= stage or self.name != name or self.raw.error:
             return False
         if self.raw.kind is call.kind is CompileKind.AOT:
-            return True
+            same = call.fun is None or id(call.fun) == self.function_id
+            return same and self.request_id == call.request_id
         if not latest:
             return False
         if not self.described or not call.keys:

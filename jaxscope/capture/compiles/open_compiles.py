@@ -27,6 +27,7 @@ from jaxscope.capture.compiles.open_compile import (
 )
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
+from jaxscope.capture.compiles.signature.functions import staged
 from jaxscope.capture.compiles.signature.reader import SignatureReader
 from jaxscope.capture.source.frames import CALL_FILE, RawFrame, is_user_file, user_frames
 from jaxscope.model.compiles import CompileKind, Persistent
@@ -176,6 +177,9 @@ class OpenCompiles:
         if siblings and self._attempt(siblings[-1].is_next, stage, name):
             return siblings[-1]
         call = self._attempt(_jax.jax_call) or _jax.JaxCall(CompileKind.JIT)
+        if call.kind is CompileKind.AOT and outer is None and (own := staged()) is not None:
+            shown = own if call.args is None else call
+            call = replace(shown, keys=call.keys, request_id=own.request_id)
         compiles_stage = call.kind is CompileKind.AOT and stage is CompileStage.XLA
         for age, known in enumerate(reversed(siblings)):
             if known.joins(stage, name, call, latest=age == 0):
@@ -216,6 +220,7 @@ class OpenCompiles:
         """Fill in the caller and the arguments, and add the compilation to the history."""
         raw = compile.raw
         compile.described, compile.keys = True, call.keys
+        compile.request_id, compile.function_id = call.request_id, id(call.fun)
         raw.fun_name = call.name or raw.fun_name
         raw.frames = self._attempt(user_frames, inspect.currentframe()) or ()
         if outer is not None:
@@ -242,8 +247,8 @@ class OpenCompiles:
         raw.call = self.reader.read(call)
         self.incomplete += not raw.call.complete
         known = raw.call.function
-        staged = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
-        if not raw.frames and (known.cell_id or staged):
+        alone = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
+        if not raw.frames and (known.cell_id or alone):
             # A cell as one program, or an implementation of a benchmark: no user code calls it.
             if known.file != CALL_FILE and is_user_file(known.file):
                 frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)

@@ -16,6 +16,7 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
     module = handles.module()
     if isinstance(module, Unavailable):
         return module
+    reason = "XLA gives no plan of this program's memory"
     try:
         with profiler.recording(hlo_protos=True) as recording:
             pass
@@ -34,9 +35,10 @@ def buffers_of(program: Program, handles: Handles) -> BufferTimeline | Unavailab
             known = all(module.instruction(step.instruction) for step in found.steps)
             if known and _fits(found, program):
                 return found
+            reason = "XLA's plan does not match the instructions or sizes of this program"
     except Exception as error:
         return Unavailable(str(error) or type(error).__name__)
-    return Unavailable("XLA has released the plan of this program")
+    return Unavailable(reason)
 
 
 def _fits(found: BufferTimeline, program: Program) -> bool:

@@ -118,7 +118,7 @@ def trace_program(request: CompileRequest, sources: SourceFiles, say: Say) -> Tr
     """
     say("tracing")
     vmaps: list[_jax.VmapEntry] = []
-    with program_of_cell(_identity(request, sources)), _own_work(request):
+    with _staging(request, sources), _own_work(request):
         began = time.perf_counter()
         with observed_tracing(vmaps):
             traced = request.trace()
@@ -148,7 +148,7 @@ def compile_program(
     if tagged is None or not has_tags(traced):  # traced again: the cell has cleared JAX's caches
         with quiet_gc():  # the tracers of the whole program are still young
             tagged = tag(traced, sources)
-    with program_of_cell(_identity(request, sources)), _own_work(request):
+    with _staging(request, sources), _own_work(request):
         say("lowering")
         lowered = traced.lower() if target is None else lower_for(traced, target)
         regions = RegionReader()
@@ -241,6 +241,14 @@ def uncompiled(program: TracedProgram, sources: SourceFiles) -> Captured:
 def _own_work(request: CompileRequest) -> AbstractContextManager[None]:
     """Keep what compiles again of a program that the cell has compiled out of the compile log."""
     return own_work() if request.again else nullcontext()
+
+
+def _staging(request: CompileRequest, sources: SourceFiles) -> AbstractContextManager[None]:
+    """Let the compile log know the call, which JAX does not show where it had traced it before."""
+    call = None
+    if request.traced_by is None:
+        call = _jax.staged_call(request.jitted, request.args, request.kwargs, id(request))
+    return program_of_cell(_identity(request, sources), call)
 
 
 def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import glob
 import importlib.util
 import itertools
 import linecache
 import os
+import sys
 import sysconfig
 import types
 from collections.abc import Sequence
@@ -100,9 +102,23 @@ def is_user_file(file: str) -> bool:
     return not file.startswith((*_GENERATED, *_libraries())) and not is_installed(file)
 
 
+@functools.lru_cache(maxsize=4096)
 def is_installed(file: str) -> bool:
-    """Whether a file is an installed package's: of this environment, the one below, or the home."""
-    return any(folder in file for folder in _INSTALLED)
+    """Whether a file is an installed package's: of this environment, the one below, the home, or a
+    folder of `sys.path` that `pip install --target` filled."""
+    if any(folder in file for folder in _INSTALLED):
+        return True
+    path = os.path.normpath(file)
+    return any(
+        path.startswith(os.path.join(os.path.abspath(folder), "")) and _holds_packages(folder)
+        for folder in map(str, sys.path)
+        if folder  # the current folder, which is empty there, is the user's
+    )
+
+
+def _holds_packages(folder: str) -> bool:
+    """Whether packages were installed into it: an editable one has its `*.dist-info` elsewhere."""
+    return bool(glob.glob(os.path.join(glob.escape(folder), "*.dist-info")))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -114,8 +130,7 @@ def _is_front_end(file: str) -> bool:
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     homes = {paths["stdlib"], paths["platstdlib"], HOME.rstrip(os.sep)}
-    # Installed from a checkout, or with `pip install --target`, they are outside site-packages.
-    for name in ("jax", "jaxlib", "IPython"):
+    for name in ("jax", "jaxlib"):  # installed from a checkout, they are outside site-packages
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin:
             homes.add(os.path.dirname(spec.origin))

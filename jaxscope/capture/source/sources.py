@@ -6,16 +6,11 @@ import ast
 import linecache
 import os
 import re
-import site
-import sys
-import sysconfig
 from collections.abc import Callable
 
-from jaxscope.capture.source.frames import CALL_FILE, Position, is_installed
+from jaxscope.capture.source.frames import CALL_FILE, Position, is_user_file
 from jaxscope.model import Frame, Source, SourceKind, Span
 
-# Packages whose frames are never the user's, also where they are installed outside site-packages.
-_LIBRARIES = ("jax", "jaxlib", "flax", "IPython", "ipykernel", "jaxscope")
 _MAGIC = re.compile(
     r"^(?P<before>[ \t]*(?:[\w, ]+ = )?)get_ipython\(\)\.run_line_magic"
     r"\((?P<arguments>'\w+', (?:'[^\n]*'|\"[^\n]*\"))\)$",
@@ -38,7 +33,6 @@ class SourceFiles:
         self._sources: list[Source] = []
         self._lines: list[tuple[str, ...]] = []
         self._index: dict[str, int | None] = {}
-        self._roots = _library_roots()
         if cell is not None:
             self._index[cell.file] = 0
             self._add(cell)
@@ -93,9 +87,7 @@ class SourceFiles:
 
     def _find(self, file: str) -> int | None:
         name = self._cell_name(file)
-        path = os.path.abspath(file)
-        library = is_installed(path) or path.startswith(self._roots)
-        if name is None and (library or file.startswith("<")):
+        if name is None and (file.startswith("<") or not is_user_file(os.path.abspath(file))):
             return None
         lines = linecache.getlines(file)
         if not lines:
@@ -126,15 +118,3 @@ def _typed(call: re.Match[str]) -> str:
     except (SyntaxError, ValueError):
         return call[0]
     return f"{call['before']}%{' '.join(words).rstrip()}"
-
-
-def _library_roots() -> tuple[str, ...]:
-    """Directories of the standard library, of installed packages and of `_LIBRARIES`."""
-    paths = sysconfig.get_paths()
-    roots = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
-    roots += [*site.getsitepackages(), site.getusersitepackages()]
-    for name in _LIBRARIES:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file:
-            roots.append(os.path.dirname(file))
-    return tuple({os.path.join(os.path.abspath(root), "") for root in roots})

@@ -31,7 +31,7 @@ _BRIEF = 8
 
 def chapter(record: Record, program: Program) -> Chapter | None:
     """None for a program without vmap, and where those inside it are of one example: they batch
-    nothing, as the one of `jax.nn.dot_product_attention`."""
+    nothing, as the one of `jax.jacrev` of a scalar."""
     batching = program.vmap
     if batching is None:
         return None

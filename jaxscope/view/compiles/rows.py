@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from jaxscope import words
 from jaxscope.analysis.compiles.avoidable import avoidable
-from jaxscope.analysis.compiles.causes.no_difference import SINCE
 from jaxscope.analysis.compiles.groups import (
     CompileGroup,
     called,
@@ -269,8 +268,8 @@ def _why(compile: Compile) -> str:
         kinds, given = {cause.kind for cause in compile.causes}, _given(compile)
         if CauseKind.LINKED_AGAIN in kinds:
             return "compiled again to link lines"
-        if since := next(filter(None, [SINCE.search(one.text) for one in compile.causes]), None):
-            return f"first compilation since {since[1]}{given}"
+        if since := next((cause.since for cause in compile.causes if cause.since), ""):
+            return f"first compilation since {since}{given}"
         if compile.kind is CompileKind.EAGER:
             return f"first use{given}"
         known = CauseKind.FIRST_CALL in kinds

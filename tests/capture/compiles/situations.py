@@ -49,7 +49,6 @@ _SETTINGS = (
     "jax_numpy_dtype_promotion",
     "jax_numpy_rank_promotion",
 )
-SINCE = "since jaxscope started listening at"
 Steps = tuple[str, str, str]
 """Code: the setup, and the two steps."""
 
@@ -217,5 +216,5 @@ def known_unknown(cause: Cause | None) -> bool:
     if cause is None:
         return False
     if cause.kind in (CauseKind.FIRST_CALL, CauseKind.EAGER_OP):
-        return SINCE in cause.text
+        return bool(cause.since)
     return cause.kind is CauseKind.UNKNOWN

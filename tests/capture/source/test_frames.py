@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import os
 import site
-from types import SimpleNamespace
+import sys
 
 import jax
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 import jaxscope
 from jaxscope.capture.source import frames
 from jaxscope.capture.source.frames import RawFrame, is_user_file, user_frames
+from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, Span
 
 
@@ -80,22 +80,35 @@ def test_without_the_text_the_columns_stay_as_they_are():
     assert raw.locate().source is None
 
 
-def test_ipython_outside_site_packages_is_not_the_users(monkeypatch, tmp_path):
-    """`pip install --target` puts it into any folder."""
-    found = importlib.util.find_spec
+@pytest.fixture
+def fresh():
+    """No file was judged by an earlier `sys.path`."""
+    yield
+    for cached in (frames.is_user_file, frames.is_installed):
+        cached.cache_clear()
 
-    def elsewhere(name):
-        if name != "IPython":
-            return found(name)
-        return SimpleNamespace(origin=str(tmp_path / "IPython" / "__init__.py"))
 
-    monkeypatch.setattr(importlib.util, "find_spec", elsewhere)
-    frames._libraries.cache_clear()
-    frames.is_user_file.cache_clear()
-    try:
-        shell = str(tmp_path / "IPython" / "core" / "interactiveshell.py")
-        assert not frames.is_user_file(shell)
-        assert frames.is_user_file(str(tmp_path / "train.py"))
-    finally:
-        frames._libraries.cache_clear()
-        frames.is_user_file.cache_clear()
+@pytest.mark.usefixtures("fresh")
+def test_libraries_installed_into_any_folder_of_the_path_are_not_the_users(monkeypatch, tmp_path):
+    """`pip install --target` leaves a `*.dist-info` beside them; a later folder counts too."""
+    file = tmp_path / "target" / "flax" / "compilation.py"
+    assert frames.is_user_file(str(tmp_path / "train.py"))
+    (tmp_path / "target" / "flax-0.12.dist-info").mkdir(parents=True)
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path / "target"), str(tmp_path)])
+    assert not frames.is_user_file(str(file))
+    assert SourceFiles().index(str(file)) is None
+    assert frames.is_user_file(str(tmp_path / "model.py"))
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(("folder", "own"), [("./libs", False), ("", True)])
+def test_a_relative_folder_of_the_path(folder, own, monkeypatch, tmp_path):
+    """The current folder is the user's, whatever was installed there."""
+    (tmp_path / folder / "flax-0.12.dist-info").mkdir(parents=True)
+    (tmp_path / folder / "library.py").write_text("def f(): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [folder, *sys.path])
+    space = {}
+    exec("import library", space)
+    monkeypatch.delitem(sys.modules, "library")
+    assert frames.is_user_file(space["library"].f.__code__.co_filename) is own

@@ -109,8 +109,10 @@ def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
 def test_a_function_that_may_have_compiled_before_is_not_called_new(golden: Log) -> None:
     first = golden.compiles[0]
     for cause in (first_call("step", since="10:02:03"), eager_op("step", since="10:02:03")):
-        made = dataclasses.replace(first, causes=(cause,))
-        assert why(made).startswith("first compilation since 10:02:03 with state: 8 leaves")
+        assert "since jaxscope started listening at 10:02:03" in cause.text
+        for told in (cause, dataclasses.replace(cause, text="In other words.")):
+            made = dataclasses.replace(first, causes=(told,))
+            assert why(made).startswith("first compilation since 10:02:03 with state: 8 leaves")
     assert why(first).startswith("first call with state")
 
 

@@ -1,24 +1,16 @@
 """Causes that are not a difference to an earlier compilation: a first one, or an unknown one."""
 
-import re
-
 from jaxscope.model import Cause, CauseKind
-
-SINCE = re.compile(r"since jaxscope started listening at ([\d:]+)")
-"""In the text of a cause: what compiled before that time is unknown."""
 
 
 def first_call(name: str, *, since: str = "", under: str = "", note: str = "") -> Cause:
     """`since`: the time at which jaxscope started listening, where JAX had worked before."""
     under = f" under {under}" if under else ""
     if since:
-        text = (
-            f"This is the first compilation of `{name}`{under} since jaxscope started listening "
-            f"at {since}."
-        )
+        text = f"This is the first compilation of `{name}`{under}{_listening(since)}."
     else:
         text = f"`{name}` was compiled{under} for the first time."
-    return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="")
+    return Cause(CauseKind.FIRST_CALL, "", "", "", f"{text} {note}".rstrip(), fix="", since=since)
 
 
 def linked_again(name: str) -> Cause:
@@ -29,13 +21,17 @@ def linked_again(name: str) -> Cause:
 
 def eager_op(name: str, *, since: str = "") -> Cause:
     """An operation outside any jit."""
-    when = f" since jaxscope started listening at {since}" if since else ""
+    when = _listening(since)
     text = f"The operation `{name}` ran eagerly (outside any jit) for the first time{when}."
     fix = (
         "Put the surrounding code into a function under `jax.jit`, so that it compiles as one "
         "program, unless its sizes depend on values."
     )
-    return Cause(CauseKind.EAGER_OP, name, "", "", text, fix=fix)
+    return Cause(CauseKind.EAGER_OP, name, "", "", text, fix=fix, since=since)
+
+
+def _listening(since: str) -> str:
+    return f" since jaxscope started listening at {since}" if since else ""
 
 
 PLACE_IT = (

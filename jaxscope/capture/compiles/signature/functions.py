@@ -138,16 +138,23 @@ class CellIdentity:
 
 
 _CURRENT: ContextVar[CellIdentity | None] = ContextVar("jaxscope_cell_identity", default=None)
+_STAGED: ContextVar[_jax.JaxCall | None] = ContextVar("jaxscope_staged_call", default=None)
 
 
 @contextmanager
-def program_of_cell(identity: CellIdentity | None) -> Generator[None]:
-    """Whatever is staged inside this block is the program of that cell."""
-    token = _CURRENT.set(identity)
+def program_of_cell(identity: CellIdentity | None, call: _jax.JaxCall | None) -> Generator[None]:
+    """Whatever is staged inside this block is the program of that cell, and of this call."""
+    token, other = _CURRENT.set(identity), _STAGED.set(call)
     try:
         yield
     finally:
         _CURRENT.reset(token)
+        _STAGED.reset(other)
+
+
+def staged() -> _jax.JaxCall | None:
+    """The call that jaxscope stages, if any: JAX shows none where it had traced it before."""
+    return _STAGED.get()
 
 
 def current() -> CellIdentity | None:
