@@ -53,6 +53,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "\npytestmark = pytest.mark.jax\n" in collection_path.read_text("utf-8") or None
 
 
+_LONGEST = ("package", "notebook", "page", "browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first: they wait for other processes, while the other workers run the rest."""
+    items.sort(
+        key=lambda item: next(
+            (place for place, mark in enumerate(_LONGEST) if item.get_closest_marker(mark)),
+            len(_LONGEST),
+        )
+    )
+
+
 _TESTS = itertools.count()
 
 
