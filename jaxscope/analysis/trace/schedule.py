@@ -160,10 +160,15 @@ class KernelSchedule:
         name, opcode = instruction.name, instruction.opcode
         if opcode in _NO_KERNEL or opcode.endswith("-done"):
             return _Part()
-        own = _Part(frozenset([name]), frozenset([name]), optional=False)
         called = map(self._computation, self.module.called(instruction))
         if opcode in _CALLS:
             return self._sequence(called)
+        makes = instruction.shape.bytes > 0
+        if not makes and opcode not in _LOOPS | {"custom-call"}:
+            return _Part()
+        if instruction.custom_call_target == "AllocateBuffer":
+            return _Part()
+        own = _Part(frozenset([name]), frozenset([name]), optional=not makes)
         if opcode in _LOOPS:
             # The copy of the condition to the host has the name of the loop.
             parts = [own, *called]
@@ -176,8 +181,9 @@ class KernelSchedule:
             for kind in (_LIBRARY, _stem(name)):
                 self._of_kind[kind].add(name)
             self._of_kind[_MEMCPY].add(zeros)
-            self._follow([zeros, name], [zeros, name])
-            return _Part(own.first | {zeros}, own.last, optional=False)
+            self._follow([zeros], [zeros])
+            self._follow([zeros, name], [name])
+            return _Part(own.first | {zeros}, own.last, own.optional)
         if opcode != "fusion":
             if opcode not in _ONE_KERNEL:
                 self._follow([name], [name])  # a library runs several
@@ -190,11 +196,11 @@ class KernelSchedule:
         self._of_kind[_stem(name)].add(name)
         self._follow([zeros], [zeros, name])
         if "kind=kCustom" not in instruction.attributes_text:
-            return _Part(own.first | {zeros}, own.last, optional=False)
+            return _Part(own.first | {zeros}, own.last, own.optional)
         for kind in (_MEMSET, _MEMCPY, _LIBRARY):
             self._of_kind[kind].add(library)
         self._follow([library], [library])
-        return _Part(own.first | {zeros, library}, own.last | {library}, optional=False)
+        return _Part(own.first | {zeros, library}, own.last | {library}, own.optional)
 
 
 def _states(name: str) -> tuple[str, str, str]:

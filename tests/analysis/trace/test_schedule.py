@@ -16,7 +16,7 @@ import pytest
 from jaxscope.analysis.hlo import HloModule, parse_module
 from jaxscope.analysis.trace.activity import hidden_in_graphs, in_graph
 from jaxscope.analysis.trace.event import TraceEvent
-from jaxscope.analysis.trace.operations import kernels_by_run
+from jaxscope.analysis.trace.operations import kernels_by_run, operations
 from jaxscope.analysis.trace.schedule import KernelSchedule, with_instructions
 from tests.capture.profile.test_profiler_gpu import h100
 from tests.paths import TESTS
@@ -35,6 +35,33 @@ ENTRY %main (x: f32[8]) -> f32[8] {
   %gemm.1 = f32[8]{0} custom-call(%x), custom_call_target="__cublas$gemm"
   %gemm.2 = f32[8]{0} custom-call(%gemm.1), custom_call_target="__cublas$gemm"
   ROOT %fusion.1 = f32[8]{0} fusion(%gemm.2), kind=kLoop, calls=%fused
+}
+"""
+LOOP = """\
+HloModule jit_f, is_scheduled=true
+
+%fused (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %n = f32[8]{0} negate(%p)
+}
+
+%body (s: f32[8]) -> f32[8] {
+  %s = f32[8]{0} parameter(0)
+  %row = f32[8]{0} fusion(%s), kind=kLoop, calls=%fused
+  %sort.3 = f32[8]{0} sort(%row), dimensions={0}, to_apply=%less
+  %none = f32[0]{0} slice(%sort.3), slice={[0:0]}
+  ROOT %update = f32[8]{0} fusion(%sort.3), kind=kLoop, calls=%fused
+}
+
+%condition (t: f32[8]) -> pred[] {
+  %t = f32[8]{0} parameter(0)
+  ROOT %c = pred[] constant(false)
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %room = f32[8]{0} custom-call(), custom_call_target="AllocateBuffer"
+  ROOT %while.1 = f32[8]{0} while(%x), condition=%condition, body=%body
 }
 """
 
@@ -107,6 +134,19 @@ def test_a_library_call_with_an_unknown_number_of_kernels_is_named_where_only_on
         ("sgemm", "gemm.2"),
         ("fusion_1", "fusion.1"),
     ]
+
+
+def test_a_sort_copies_its_operand_and_what_makes_nothing_runs_no_kernel() -> None:
+    names = ["memcpy32_post", "memcpy32_post", "sort_3_1", "sort_3_2", "memcpy32_post"] * 2
+    found = KernelSchedule(parse_module(LOOP)).found([kernel(name) for name in names])
+    assert [name for _, name in found] == ["row", "sort.3", "sort.3", "sort.3", "update"] * 2
+
+
+def test_what_xla_tries_out_while_it_compiles_is_of_no_program() -> None:
+    (run, *_) = kernels_by_run(h100("attention")).values()
+    tried = run[0]._replace(stats={"hlo_op": "gemm.1", "hlo_module": "gemm.1"})
+    assert operations([tried]) == ()
+    assert kernels_by_run([tried]) == {}
 
 
 _CLOCK = iter(range(0, 1_000_000, 10))
