@@ -1,5 +1,6 @@
 # make demo   run the quickstart notebook and leave its report in out/
-# make test   every check and every test; sets itself up on a fresh machine
+# make test   every check and every test but those of `make demos`; sets itself up on a fresh machine
+# make demos  runs every demo notebook and the examples of every page, from top to bottom
 # make quick  after every edit: the tests that compile no JAX program, in under a minute on two cores
 # make golden rebuild what is derived from code: schemas, the viewer's types, golden files
 # make docs   the documentation as a site, in out/site; loads nothing from the network
@@ -29,9 +30,11 @@ PAIR := -m "not browser and not notebook and not page and not package" --ignore=
 PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/bench \
     --ignore=tests/analysis/comparison --ignore=tests/magics/cells/test_generated_cells.py \
     --ignore=tests/magics/transforms/test_transforms_property.py --ignore=tests/magics/trying
+# What `make demos` runs.
+SHOWN := notebook or page
 # What the main pair leaves to the other two, whose JAX is older and newer than its own: each private
 # name of JAX that is gone.
-MAIN := --ignore=tests/capture/compiles/test_canary_names.py \
+MAIN := -m "not ($(SHOWN))" --ignore=tests/capture/compiles/test_canary_names.py \
     --deselect=tests/sessions/test_faults.py::test_no_private_name_of_jax_is_needed_for_a_cell \
     --deselect=tests/magics/transforms/test_transforms_forms.py::test_no_private_name_of_jax_is_needed_for_a_transformed_cell
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
@@ -40,7 +43,7 @@ QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/m
 NO_JAX := not jax and not kernel and not notebook and not page
 
 .PHONY: setup front-end demo test check check-python check-viewer quick golden test-main \
-    test-oldest test-newest gpu bench docs mutants lab clean
+    test-oldest test-newest demos gpu bench docs mutants lab clean
 
 setup: front-end
 
@@ -78,7 +81,7 @@ demo: $(if $(wildcard .venv/stamp),.venv/stamp,.venv/demo)
 
 # On the main pair of Python and JAX; `.ci/run` adds the oldest and the newest.
 test: check test-main
-	@echo "make test: every check and every test passed."
+	@echo "make test: passed; make demos runs the notebooks and the examples of the pages."
 
 check: .venv/stamp
 	@echo "== Checks"
@@ -107,6 +110,10 @@ golden: .venv/stamp
 test-main: front-end
 	@tools/chromium
 	@JAXSCOPE_THIRDS_OF_CELLS=0 tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) $(MAIN)
+
+# Each takes seconds to a minute, most of it in a kernel.
+demos: front-end
+	@tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) -m "$(SHOWN)" tests/docs
 
 # The oldest declared pair.
 test-oldest:

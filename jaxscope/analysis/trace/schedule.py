@@ -110,9 +110,9 @@ class KernelSchedule:
             (kernels[i], name) for i, name in names.items() if not told[i] and i not in uncertain
         ]
 
-    def explains(self, kernels: Sequence[TraceEvent]) -> bool:
-        """Whether every kernel of a run has its instruction in the module."""
-        return len(self.found(kernels)) == sum(not self._told(event) for event in kernels)
+    def explained(self, kernels: Sequence[TraceEvent]) -> int:
+        """The number of kernels of a run that have their instruction in the module."""
+        return len(self.found(kernels)) + sum(bool(self._told(event)) for event in kernels)
 
     def _told(self, event: TraceEvent) -> str:
         """The instruction that a kernel names; empty where the module has no such one."""

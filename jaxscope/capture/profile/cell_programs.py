@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import jax
@@ -33,8 +33,8 @@ def modules(
 ) -> tuple[dict[int, HloModule | None], dict[int, str]]:
     """The optimized HLO of each program that ran, None where it was released; and its text.
 
-    Of several of one name it is the one with the instructions that ran; where CUDA graphs name
-    none, the one with that schedule.
+    Of several of one name it is the one with the instructions that ran; where CUDA graphs hide
+    them, the one whose schedule explains most kernels.
     """
     seen: dict[int, tuple[str, set[str]]] = {}
     for run in runs:
@@ -55,12 +55,17 @@ def modules(
             for module, raw in live.get(name, ())
             if all(map(module.instruction, told))
         ]
-        if len(fitting) > 1 and (mine := kernels.get(number)):
-            fitting = [one for one in fitting if all(map(KernelSchedule(one[0]).explains, mine))]
+        if len(fitting) > 1 and number in kernels:
+            explained = [_explained(module, kernels[number]) for module, _ in fitting]
+            fitting = [fitting[explained.index(max(explained))]]
         modules[number] = fitting[0][0] if fitting else None
         if fitting:
             texts[number] = clean_hlo(fitting[0][1]).text
     return modules, texts
+
+
+def _explained(module: HloModule, runs: Iterable[Sequence[TraceEvent]]) -> int:
+    return sum(map(KernelSchedule(module).explained, runs))
 
 
 def function_lines(tree: ast.Module) -> frozenset[int]:
