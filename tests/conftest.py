@@ -17,6 +17,9 @@ os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 
 import pytest
 
+# jsonschema would read a grammar for formats that our schemas do not have: a second per process.
+sys.modules.setdefault("rfc3987_syntax", None)  # pyright: ignore[reportArgumentType]
+
 CONFIGURED = ("jax_enable_x64", "jax_default_device", "jax_disable_jit")
 LISTENERS = ("_event", "_event_duration_secs", "_scalar", "_event_time_span")
 
