@@ -97,7 +97,8 @@ class Computation:
     @property
     def root(self) -> Instruction:
         """The instruction whose value it returns."""
-        return next((i for i in self.instructions if i.is_root), self.instructions[-1])
+        # Most often the last one.
+        return next((i for i in reversed(self.instructions) if i.is_root), self.instructions[-1])
 
     @property
     def parameters(self) -> tuple[Instruction, ...]:
@@ -196,6 +197,7 @@ def users(instructions: Iterable[Instruction]) -> dict[str, list[Instruction]]:
     """Value → the instructions with it as an operand, each once."""
     found: dict[str, list[Instruction]] = {}
     for instruction in instructions:
-        for operand in dict.fromkeys(instruction.operands):
+        operands = instruction.operands
+        for operand in operands if len(operands) < 2 else dict.fromkeys(operands):
             found.setdefault(operand, []).append(instruction)
     return found

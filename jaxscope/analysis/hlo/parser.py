@@ -21,7 +21,10 @@ from jaxscope.analysis.hlo.shape import Shape, parse_shape
 
 # XLA's identifiers are ASCII, and classes of ASCII match twice as fast.
 #   ROOT %add.1 = (f32[4,8]{1,0}, s32[]) add(
-_INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.\-]++) = (\(.*?\)|\S+) ([a-z][\w\-]*+)\(", re.ASCII)
+_BEGINNING = r"\s+(ROOT )?%?([\w.\-]++) = (\(.*?\)|\S+) ([a-z][\w\-]*+)\("
+_INSTRUCTION = re.compile(_BEGINNING, re.ASCII)
+# The same with all that follows, where nothing in the parentheses has parentheses or strings.
+_COMMON = re.compile(rf'(?>{_BEGINNING})([^()"]*+)\)(.*+)', re.ASCII)
 # ENTRY %main.7 (w.1: f32[16,16]) -> f32[16] {
 COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+)(?: \(.*\) -> .*)? \{\s*$", re.ASCII)
 # HloModule jit_f, is_scheduled=true, ...
@@ -127,19 +130,14 @@ def read_instruction(
     parse: Callable[[str], Shape],
     read: Callable[[str], tuple[str, int | None, tuple[str, ...]]],
 ) -> Instruction | None:
-    match = _INSTRUCTION.match(line)
-    if match is None:
+    if (match := _COMMON.match(line)) is not None:
+        is_root, name, shape_text, opcode, arguments, attributes = match.groups()
+    elif (match := _INSTRUCTION.match(line)) is not None and ")" in line[match.end() :]:
+        is_root, name, shape_text, opcode = match.groups()
+        end = closing_parenthesis(line, match.end())
+        arguments, attributes = line[match.end() : end], line[end + 1 :]
+    else:
         return None
-    is_root, name, shape_text, opcode = match.groups()
-    start = match.end()
-    end = line.find(")", start)
-    if end < 0:
-        return None
-    arguments = line[start:end]
-    if "(" in arguments or '"' in arguments:
-        end = closing_parenthesis(line, start)
-        arguments = line[start:end]
-    attributes = line[end + 1 :]
     op_name, frame, called = read(attributes)
     operands = () if opcode in _WITHOUT_OPERANDS else _read_operands(arguments)
     # By position: names would take twice as long.
@@ -151,6 +149,8 @@ def read_instruction(
 
 def _read_operands(arguments: str) -> tuple[str, ...]:
     if "%" in arguments:
+        if "[" not in arguments and "/" not in arguments:  # names alone
+            return tuple(arguments.replace("%", "").split(", "))
         return tuple(_OPERAND.findall(arguments))
     if not arguments.strip():
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import (
@@ -27,7 +27,7 @@ from jaxscope.analysis.links.program_input import (
     ProgramInput,
     flow_of_module,
 )
-from jaxscope.analysis.links.tags import CleanText, TagPath, TagPaths
+from jaxscope.analysis.links.tags import NO_MATCH, NO_NAME, CleanText, TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
@@ -46,6 +46,7 @@ APPLYING = frozenset({
 })  # fmt: skip
 # Primitives whose tag XLA may give to a product: one that it merged, or that is around it.
 _LENDING = frozenset({"transpose", "scan", "while", "cond"})
+_WITHOUT_WORK = MOVING | DISSOLVED
 _NEIGHBORS = 8
 """An instruction with more neighbors belongs to none of them in particular."""
 
@@ -171,8 +172,14 @@ class _HloAnchors:
         # Without any tag, nothing says where in the program an instruction is.
         if self._exact:
             self._attribute(reached)
-        made = map(self._anchor, self._module.instructions())
-        return tuple([anchor for anchor in made if anchor is not None])
+        anchors: list[Anchor] = []
+        for instruction in self._module.instructions():
+            own = self._exact.get(instruction.name)
+            if own and instruction.opcode not in HOLDERS:
+                anchors.append(Anchor(instruction.line, own))
+            elif (anchor := self._anchor(instruction)) is not None:
+                anchors.append(anchor)
+        return tuple(anchors)
 
     def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
         for name, equations in settled.items():
@@ -200,12 +207,13 @@ class _HloAnchors:
             for computation, callers in self._callers.items()
             if all(caller.opcode in APPLYING for caller in callers)
         }
-        return {
-            name: equations
-            for name, equations in self._exact.items()
-            if (instruction := self._module.instruction(name)) is not None
-            and instruction.computation not in applied
+        within = {
+            one.name
+            for c in self._module.computations
+            if c.name in applied
+            for one in c.instructions
         }
+        return {name: found for name, found in self._exact.items() if name not in within}
 
     def equations(self) -> dict[str, tuple[int, ...]]:
         """The equations of all located instructions; guesses only where nothing is exact."""
@@ -237,9 +245,10 @@ class _HloAnchors:
         exact: dict[str, tuple[int, ...]] = {}
         guessed: dict[str, tuple[tuple[int, ...], str]] = {}
         calls: list[tuple[Instruction, tuple[TagPath, ...]]] = []
+        names = None if self._shown is None else self._shown.names
         for instruction in computation.instructions:
-            name = self._shown.name(instruction) if self._shown else instruction.op_name
-            match = self._locator.match(name, around)
+            name = instruction.op_name if names is None else names.get(instruction.line, NO_NAME)[0]
+            match = self._locator.match(name, around) if name else NO_MATCH
             equations = match.equations
             # The computation around it is a function, and so the work of its callers.
             if not equations and is_function and instruction.opcode not in _PLAIN:
@@ -269,7 +278,7 @@ class _HloAnchors:
             and i.opcode not in DISSOLVED
         ]
         tagged = self.tagged()
-        doubtful = [i for i in instructions if self._is_doubtful(i)]
+        doubtful = [i for i in instructions if i.opcode in PRODUCTS and self._is_doubtful(i)]
         if not missing and not doubtful:
             return
         costly = [i for i in missing if i.opcode in MADE_OF]
@@ -314,19 +323,18 @@ class _HloAnchors:
     def _read_received(self, tagged: Mapping[str, tuple[int, ...]]) -> Received | None:
         """The program that XLA received; None where its text or its tags are not known."""
         working: dict[int, set[str]] = {}
-        for instruction in map(self._module.instruction, tagged):
-            if instruction is not None and instruction.opcode not in MOVING | DISSOLVED:
-                for equation in tagged[instruction.name]:
-                    working.setdefault(equation, set()).add(instruction.opcode)
+        instructions = self._module.by_name
+        for name, equations in tagged.items():
+            if (opcode := instructions[name].opcode) not in _WITHOUT_WORK:
+                for equation in equations:
+                    working.setdefault(equation, set()).add(opcode)
         flow = self._flow_of_input(working.keys())
         return None if flow is None else Received(flow, working)
 
-    def _flow_of_input(self, working: Collection[int]) -> InputFlow | None:
+    def _flow_of_input(self, working: Set[int]) -> InputFlow | None:
         """The flow of what XLA received, with these equations in it as far as they are known."""
         flow = self._received.flow(self._module)
-        if flow is not None and {e for own in flow.equations.values() for e in own}.issuperset(
-            working
-        ):
+        if flow is not None and flow.nodes.keys() >= working:
             return flow
         module = self._received.text()
         module = None if module is None else inlined(module)
@@ -346,7 +354,8 @@ class _HloAnchors:
                 # The root first: it is the result of the fusion.
                 for inner in reversed(computation.instructions):
                     if inner.opcode not in _PLAIN:
-                        found.update(dict.fromkeys(self._exact.get(inner.name, ())))
+                        for equation in self._exact.get(inner.name, ()):
+                            found[equation] = None
                     if inner.opcode in HOLDERS:
                         found.update(dict.fromkeys(self._inside(inner)))
             held = self._held[instruction.name] = tuple(found)

@@ -48,21 +48,15 @@ class Received:
 
     def __init__(self, flow: InputFlow, working: Opcodes) -> None:
         """`working` are the opcodes that compute in the compiled program, by equation."""
-        nodes: dict[int, list[str]] = {}
-        opcodes: dict[int, set[str]] = {}
-        for node, equations in flow.equations.items():
-            for equation in equations:
-                nodes.setdefault(equation, []).append(node)
-                opcodes.setdefault(equation, set()).update(flow.opcodes[node])
-        self._nodes, self._opcodes = nodes, opcodes
-        self.lost = [
+        nodes = self._nodes = flow.nodes
+        self.lost = sorted(
             equation
-            for equation, made in sorted(opcodes.items())
+            for equation, made in flow.made.items()
             if made & _COSTLY and working.get(equation, set()).isdisjoint(MADE_OF)
-        ]
+        )
         """Costly equations of which nothing in the compiled program that is costly has the tag."""
         bits = {equation: 1 << k for k, equation in enumerate(self.lost)}
-        own = dict.fromkeys((name for few in nodes.values() for name in few), 0)
+        own = dict.fromkeys(flow.equations, 0)
         for equation, bit in bits.items():
             for name in nodes[equation]:
                 own[name] |= bit
@@ -74,39 +68,36 @@ class Received:
         }
         self._flow = flow
         self._own = own
-        self._products: Mapping[float, tuple[int, ...]] | None = None
         self._reach = [self._reached(kept)]
         """Sets before and after each node: first without crossing what was kept, then all."""
 
     def _reached(self, ends: Collection[str]) -> tuple[dict[str, int], dict[str, int]]:
-        """The lost equations before and after each node, as bits; `ends` pass on nothing."""
+        """The lost equations before and after each node, as bits; `ends` pass on nothing and are
+        not lost."""
         flow, own = self._flow, self._own
-        # A text has each value before those that it makes.
-        borders = [node for node in (*flow.feeds, *flow.reads) if is_border(node)]
-        inputs = [node for node in borders if node not in flow.feeds]
-        outputs = [node for node in borders if node in flow.feeds]
-        order = (*inputs, *flow.order, *outputs)
 
         def union(nodes: Iterable[str], sources: Edges) -> dict[str, int]:
             found: dict[str, int] = {}
+            passed: dict[str, int] = {}
             for node in nodes:
                 mask = own.get(node, 0)
                 for source in sources.get(node, ()):
-                    mask |= own.get(source, 0) if source in ends else found.get(source, 0)
+                    mask |= passed.get(source, 0)
                 found[node] = mask
+                passed[node] = 0 if node in ends else mask
             return found
 
+        order = flow.from_inputs
         return union(order, flow.feeds), union(reversed(order), flow.reads)
 
     def makes(self, opcode: str, equation: int) -> bool:
         """Whether an instruction of that opcode may be made of the equation."""
-        return not self._opcodes.get(equation, set()).isdisjoint(MADE_OF.get(opcode, (opcode,)))
+        made = self._flow.made.get(equation)
+        return made is not None and not made.isdisjoint(MADE_OF.get(opcode, (opcode,)))
 
     def products(self, flops: float) -> tuple[int, ...]:
         """The equations of all products with so many FLOPs; none where a product has no tag."""
-        if self._products is None:
-            self._products = self._flow.products()
-        return self._products.get(flops, ())
+        return self._flow.products.get(flops, ())
 
     def between(
         self, feeding: Iterable[str | int], reading: Iterable[str | int], opcode: str = ""
@@ -125,7 +116,10 @@ class Received:
                 mask &= self._mask(after, one)
             for one in reading:
                 mask &= self._mask(before, one)
-            found = [equation for k, equation in enumerate(self.lost) if mask >> k & 1]
+            found: list[int] = []
+            while mask:
+                found.append(self.lost[(mask & -mask).bit_length() - 1])
+                mask &= mask - 1
             if found := [e for e in found if not opcode or self.makes(opcode, e)]:
                 return found
         return []
@@ -147,6 +141,7 @@ class Attribution:
         self._module = module
         self._tagged = tagged
         self._received = received
+        self._counter = CostCounter(module)
         self._flow = Dataflow(module, lambda instruction: instruction.name in tagged)
         self._costly: dict[str, tuple[int, ...]] = {}
         """Of the untagged instructions that are costly."""
@@ -200,13 +195,12 @@ class Attribution:
             found = dict.fromkeys(e for n in beside for e in self._costly.get(n, ()))
             if found:
                 return tuple(found)
-        feeding, reading = self._around(name)
         if self._received is not None and instruction.opcode not in MOVING:
-            lost = self._received.between(feeding, reading)
+            lost = self._received.between(*self._around(name))
             if len(lost) == 1:
                 return (lost[0],)
-        for side in (reading, feeding):
-            found = dict.fromkeys(e for e in side if isinstance(e, int))
+        for edges in (self._flow.reads, self._flow.feeds):
+            found = dict.fromkeys(e for e in self._nearest(name, edges) if isinstance(e, int))
             if found:
                 return tuple(found)
         return ()
@@ -218,7 +212,7 @@ class Attribution:
         """
         if self._received is None or instruction.opcode not in PRODUCTS:
             return ()
-        return self._received.products(CostCounter(self._module).of_instruction(instruction).flops)
+        return self._received.products(self._counter.of_instruction(instruction).flops)
 
     def mistaken(self, instruction: Instruction) -> tuple[int, ...]:
         """The equations that an instruction with another's tag is of; none where the tag is right.
@@ -242,10 +236,9 @@ class Attribution:
 
     def _around(self, name: str) -> tuple[list[str | int], list[str | int]]:
         """The nearest equations and borders that feed it, and those that read it."""
+        return self._nearest(name, self._flow.feeds), self._nearest(name, self._flow.reads)
 
-        def anchors(edges: Callable[[str], list[str]]) -> list[str | int]:
-            near = self._flow.nearest(name, edges, lambda n: n in self._tagged or is_border(n))
-            found = ((n,) if is_border(n) else self._tagged[n][:1] for n in near)
-            return list(dict.fromkeys(one for few in found for one in few))
-
-        return anchors(self._flow.feeds), anchors(self._flow.reads)
+    def _nearest(self, name: str, edges: Callable[[str], list[str]]) -> list[str | int]:
+        near = self._flow.nearest(name, edges, lambda n: n in self._tagged or is_border(n))
+        found = ((n,) if is_border(n) else self._tagged[n][:1] for n in near)
+        return list(dict.fromkeys(one for few in found for one in few))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from jaxscope.analysis.hlo import HloModule, Instruction, users
+from jaxscope.analysis.hlo import Computation, HloModule, Instruction, users
 
 DISSOLVED = frozenset({"fusion", "call"})
 _SEEN_THROUGH = frozenset({"tuple", "get-tuple-element", "parameter", "constant", *DISSOLVED})
@@ -36,9 +36,14 @@ class Dataflow:
                     self._callers.setdefault(called, []).append(instruction)
         root = module.entry_computation.root
         self._results = root.operands if root.opcode == "tuple" else (root.name,)
+        self._places: dict[str, list[int]] = {}
+        """Where a value is among the results."""
+        for place, name in enumerate(self._results):
+            self._places.setdefault(name, []).append(place)
         self._arriving: dict[str, dict[str, None]] = {}
         self._reads: dict[str, list[str]] = {}
         self._users: dict[str, dict[str, list[Instruction]]] = {}
+        self._parameters: dict[str, dict[int, str]] = {}
 
     def edges(self) -> tuple[Edges, Edges]:
         """All of them: what feeds each node, and what reads it."""
@@ -62,7 +67,9 @@ class Dataflow:
         known = self._reads.get(node)
         if known is None:
             instructions, results = self._reached(node)
-            readers = [i for i in instructions if node in self._sources(i.operands)]
+            readers = [
+                i for i in instructions if node in i.operands or node in self._sources(i.operands)
+            ]
             known = [i.name for i in sorted(readers, key=lambda i: i.line)]
             known += [output(k) for k in results if node in self._sources((self._results[k],))]
             self._reads[node] = known
@@ -109,15 +116,15 @@ class Dataflow:
             if instruction is None:
                 continue
             ahead: list[str] = []
-            for user in self._users_in(instruction.computation).get(instruction.name, ()):
+            for user in self._users_of(instruction):
                 if user.opcode in DISSOLVED:
-                    places = [k for k, one in enumerate(user.operands) if one == instruction.name]
-                    ahead += [
-                        parameter.name
-                        for computation in self._module.called(user)
-                        for parameter in computation.instructions
-                        if parameter.opcode == "parameter" and _number(parameter) in places
-                    ]
+                    for computation in self._module.called(user):
+                        parameters = self._parameters_of(computation)
+                        ahead += [
+                            parameters[place]
+                            for place, operand in enumerate(user.operands)
+                            if operand == instruction.name and place in parameters
+                        ]
                 elif self._is_node(user):
                     found[user.name] = user
                 else:
@@ -127,14 +134,29 @@ class Dataflow:
                 ahead += [caller.name for caller in self._callers.get(computation.name, ())]
             waiting += [name for name in ahead if name not in seen]
             seen.update(ahead)
-        return list(found.values()), [k for k, name in enumerate(self._results) if name in seen]
+        results = sorted(k for name in seen for k in self._places.get(name, ()))
+        return list(found.values()), results
 
-    def _users_in(self, computation: str) -> dict[str, list[Instruction]]:
-        known = self._users.get(computation)
+    def _parameters_of(self, computation: Computation) -> dict[int, str]:
+        """Their names, by number."""
+        known = self._parameters.get(computation.name)
         if known is None:
-            found = self._module.computation(computation)
-            known = self._users[computation] = users(found.instructions if found else ())
+            known = self._parameters[computation.name] = {
+                _number(one): one.name
+                for one in computation.instructions
+                if one.opcode == "parameter"
+            }
         return known
+
+    def _users_of(self, instruction: Instruction) -> Sequence[Instruction]:
+        computation = self._module.computation(instruction.computation)
+        everything = computation.instructions if computation else ()
+        if len(everything) < _WORTH_AN_INDEX:
+            return [one for one in everything if instruction.name in one.operands]
+        known = self._users.get(instruction.computation)
+        if known is None:
+            known = self._users[instruction.computation] = users(everything)
+        return known.get(instruction.name, ())
 
     def _follow(self, name: str) -> dict[str, None]:
         """The nodes whose value arrives under a name; of a node, itself."""
@@ -181,6 +203,9 @@ class Dataflow:
                     yield operand, ()
 
 
+_WORTH_AN_INDEX = 200
+"""Instructions of a computation that is not searched for each reader: few of a fusion are asked
+for."""
 _FARTHEST = 5_000
 """Instructions to cross in search of an anchor."""
 

@@ -6,15 +6,16 @@ takes as long as all other links. Else that text does.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope.analysis.cost.arithmetic import real_operations
 from jaxscope.analysis.cost.counter import CostCounter
 from jaxscope.analysis.hlo import HloModule, parse_shape
 from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep, distinct_regions
 from jaxscope.analysis.jaxpr.flow import Flow
-from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, Edges, input, output
+from jaxscope.analysis.links.dataflow import DISSOLVED, Dataflow, Edges, input, is_border, output
 from jaxscope.analysis.links.tags import TagPaths
 
 PRODUCTS = frozenset({"dot", "convolution"})
@@ -52,7 +53,7 @@ _OTHERS = frozenset(
 """Primitives that are lowered to instructions of which none is costly."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InputFlow:
     """The tagged instructions before XLA's passes, or the equations that stand for them."""
 
@@ -64,8 +65,46 @@ class InputFlow:
     """All nodes, each after those that feed it."""
     feeds: Edges
     reads: Edges
-    products: Callable[[], Mapping[float, tuple[int, ...]]]
-    """FLOPs → the equations of all products with so many; empty where a product has no tag."""
+    read_products: Callable[[], Mapping[float, tuple[int, ...]]]
+    sides: tuple[int, int] | None = None
+    """The numbers of its parameters and results; None where it was read of the text."""
+
+    @functools.cached_property
+    def products(self) -> Mapping[float, tuple[int, ...]]:
+        """FLOPs → the equations of all products with so many; empty where a product has no tag."""
+        return self.read_products()
+
+    @functools.cached_property
+    def from_inputs(self) -> Sequence[str]:
+        """All nodes and the borders of the program, each after those that feed it."""
+        borders = [node for node in (*self.feeds, *self.reads) if is_border(node)]
+        inputs = [node for node in borders if node not in self.feeds]
+        outputs = [node for node in borders if node in self.feeds]
+        return (*inputs, *self.order, *outputs)
+
+    @functools.cached_property
+    def nodes(self) -> Mapping[int, list[str]]:
+        """By equation."""
+        found: dict[int, list[str]] = {}
+        for node, equations in self.equations.items():
+            for equation in equations:
+                found.setdefault(equation, []).append(node)
+        return found
+
+    @functools.cached_property
+    def made(self) -> Mapping[int, frozenset[str]]:
+        """The opcodes of each equation."""
+        return {
+            equation: frozenset(opcode for node in nodes for opcode in self.opcodes[node])
+            for equation, nodes in self.nodes.items()
+        }
+
+    def is_of(self, compiled: HloModule) -> bool:
+        """Whether that program may have been compiled from it."""
+        entry = compiled.entry_computation
+        parameters = sum(one.opcode == "parameter" for one in entry.instructions)
+        results = len(entry.root.operands) if entry.root.opcode == "tuple" else 1
+        return self.sides in (None, (parameters, results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +141,19 @@ def flow_of_module(module: HloModule, tagged: Mapping[str, tuple[int, ...]]) -> 
     return InputFlow(own, opcodes, order, feeds, reads, products)
 
 
-def flow_of_jaxpr(
-    flow: Flow, paths: TagPaths, taken: Collection[int], compiled: HloModule
-) -> InputFlow | None:
+def flow_of_jaxpr(flow: Flow, paths: TagPaths, taken: Collection[int]) -> InputFlow | None:
     """The flow of a program by its jaxpr; None where that does not tell what XLA gets.
 
     `taken` are the arguments that the program takes.
     """
-    region, entry = flow.region, compiled.entry_computation
-    parameters = sum(one.opcode == "parameter" for one in entry.instructions)
-    results = len(entry.root.operands) if entry.root.opcode == "tuple" else 1
-    if (len(taken), len(region.results)) != (parameters, results):
+    region = flow.region
+    if not _is_known(region):
         return None
     given: list[str | None] = [None] * region.arguments
     for number, argument in enumerate(sorted(taken)):
         given[argument] = input(number)
-    if not _is_known(region):
-        return None
-    return _flow_of_steps(flow, given, paths)
+    found = _flow_of_steps(flow, given, paths)
+    return found and replace(found, sides=(len(taken), len(region.results)))
 
 
 def _is_known(region: Region) -> bool:

@@ -48,6 +48,9 @@ def without_tags(text: str) -> str:
     return _ELSEWHERE.sub("", text)
 
 
+NO_NAME: tuple[str, int | None] = "", None
+
+
 class CleanText:
     """HLO text as shown: without tags, frame tables and references to them.
 
@@ -58,16 +61,13 @@ class CleanText:
         self, text: str, names: dict[int, tuple[str, int | None]], tables: dict[str, list[str]]
     ) -> None:
         self.text = text
-        self._names = names
+        self.names = names
+        """The name stack with its tags, and the number of the frame."""
         self._tables = tables
-
-    def name(self, instruction: Instruction) -> str:
-        """The name stack with its tags."""
-        return self._names.get(instruction.line, ("", None))[0]
 
     def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
         """The Python stack in the tables, innermost first; empty where they do not have one."""
-        return self._stacks.stack(self._names.get(instruction.line, ("", None))[1])
+        return self._stacks.stack(self.names.get(instruction.line, NO_NAME)[1])
 
     @functools.cached_property
     def _stacks(self) -> StackFrames:
@@ -85,26 +85,29 @@ def clean_hlo(text: str) -> CleanText:
     table: list[str] | None = None
     blank_before = False
     for line in text.split("\n"):
-        if line.rstrip() in TABLE_NAMES:
-            table = tables.setdefault(line.rstrip(), [])
-            continue
-        if table is not None:
-            table.append(line)
-            table = table if line.strip() else None
-            continue
-        if not line.strip():
-            # One blank line between the tables is enough.
-            blank_before = True
-            continue
+        cut = -1 if table is not None else line.find("metadata={")
+        if cut < 0:
+            bare = line.rstrip()
+            if bare in TABLE_NAMES:
+                table = tables.setdefault(bare, [])
+                continue
+            if table is not None:
+                table.append(line)
+                table = table if bare else None
+                continue
+            if not bare:
+                # One blank line between the tables is enough.
+                blank_before = True
+                continue
         if blank_before and lines:
             lines.append("")
         blank_before = False
-        if (cut := line.find("metadata={")) >= 0:
+        if cut >= 0:
             cut = max(0, cut - len(", "))
             head = line[:cut]
             clean, name = read(line[cut:])
             names[len(lines) + 1] = read_attributes(line)[:2] if nested else name
-            line = without_tags(head) + clean
+            line = (without_tags(head) if "eqn_" in head else head) + clean
         lines.append(line)
     return CleanText("\n".join(lines) + "\n", names, tables)
 

@@ -29,6 +29,7 @@ from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import identity
 from jaxscope.capture.program.describe import argument_infos
+from jaxscope.capture.program.input_reader import InputReader
 from jaxscope.capture.program.request import CachedProgram, CompileRequest, TracedProgram
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
@@ -42,8 +43,8 @@ _OTHER_TEXT = (
     "the program was compiled for another text of this cell, so its lines are matched by "
     "primitive, name and position"
 )
-_READ_MEANWHILE = range(200, 20_000)
-"""Equations of a program of which every report needs the dataflow, and that is worth a thread."""
+_READ_MEANWHILE = 200
+"""Equations from which a program is worth a thread that reads them."""
 Say = Callable[[str], None]
 """Notify of the phase that begins: `tracing`, `compiling`."""
 
@@ -151,7 +152,7 @@ def compile_program(
     with _staging(request, sources), _own_work(request):
         say("lowering")
         lowered = traced.lower() if target is None else lower_for(traced, target)
-        regions = RegionReader()
+        received = InputReader(tagged, lowered)
         key = None
         if request.programs is not None:
             key = identity.key(request, traced, lowered, "" if target is None else target.name)
@@ -159,7 +160,7 @@ def compile_program(
         reused = entry is not None
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
-            with _read_meanwhile(regions, tagged, request.paths, sources.all()):
+            with _read_meanwhile(received, tagged, request.paths, sources.all()):
                 compiled = lowered.compile() if target is None else compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
@@ -167,12 +168,15 @@ def compile_program(
     earlier = None
     if request.programs is not None and key is not None:
         earlier = request.programs.handles.get(key)
-    if reused and earlier is not None and not program.vmaps and _is_same(tagged, regions, earlier):
-        tagged, regions = earlier.tagged, earlier.regions
-    elif reused:
-        # The program carries the tags of the run that compiled it.
-        tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
-    handles = Handles(traced, lowered, entry.compiled, tagged, sources, regions)
+    if reused:
+        regions = received.regions
+        if earlier is not None and not program.vmaps and _is_same(tagged, regions, earlier):
+            tagged, regions = earlier.tagged, earlier.regions
+        else:
+            # The program carries the tags of the run that compiled it.
+            tagged = adopt(tagged, entry.tagged) or replace(tagged, other=_OTHER_TEXT)
+        received = InputReader(tagged, lowered, regions)
+    handles = Handles(traced, lowered, entry.compiled, tagged, sources, received)
     handles.stored = entry.stored
     if earlier is not None:
         handles.reuse(earlier)
@@ -197,17 +201,16 @@ def _is_same(tagged: Tagged, regions: RegionReader, earlier: Handles) -> bool:
 
 @contextmanager
 def _read_meanwhile(
-    regions: RegionReader, tagged: Tagged, names: Sequence[str], sources: Sequence[Source]
+    received: InputReader, tagged: Tagged, names: Sequence[str], sources: Sequence[Source]
 ) -> Generator[None]:
     """Read what needs only the jaxpr in a thread: XLA compiles without Python's lock."""
 
-    body = tagged.body
-    if body is None or len(tagged.equations) not in _READ_MEANWHILE:
+    if tagged.body is None or len(tagged.equations) < _READ_MEANWHILE:
         yield
         return
-    parts: list[Callable[[], object]] = [lambda: regions.flow(body)]
+    parts: list[Callable[[], object]] = [received.read_ahead]
     with suppress(Exception):  # who needs it later reads it, and says why it cannot
-        parts.append(reader_ahead(tagged, names, sources, regions))
+        parts.append(reader_ahead(tagged, names, sources, received.regions))
 
     def read() -> None:
         for part in parts:

@@ -11,21 +11,19 @@ import jax
 from jaxscope.analysis.hlo import HloModule, parse_module, parsed, real_instructions, too_long
 from jaxscope.analysis.links.anchors import hlo_anchors, stablehlo_anchors
 from jaxscope.analysis.links.attribution import Equations
-from jaxscope.analysis.links.locator import Candidates, Locator
-from jaxscope.analysis.links.program_input import InputFlow, ProgramInput, flow_of_jaxpr
+from jaxscope.analysis.links.locator import Locator
 from jaxscope.analysis.links.tags import TAG, clean_hlo
 from jaxscope.analysis.passes.log import pass_headings, pass_log
 from jaxscope.analysis.passes.remarks import remarks_text
 from jaxscope.analysis.passes.snapshots import Snapshots
 from jaxscope.analysis.passes.trail import INERT, Trail, trail
 from jaxscope.analysis.stablehlo import parse_stablehlo
-from jaxscope.capture import _jax
 from jaxscope.capture.devices.memory import memory
-from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.tags import ALREADY_LOWERED, Tagged, untagged
 from jaxscope.capture.jaxpr.text import print_jaxpr
 from jaxscope.capture.program.compiled_again import RELEASED, UNSEEN, CompiledAgain
 from jaxscope.capture.program.fusions import FusionRemarks
+from jaxscope.capture.program.input_reader import InputReader
 from jaxscope.capture.program.machine_code import (
     BelowHlo,
     below_hlo,
@@ -42,8 +40,6 @@ _NO_LINKS = "the lines of the compiled program are not linked: {}"
 NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and name"
 _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
-_MOST = 60_000
-"""Equations up to which the dataflow is read: some tenths of a second."""
 _LLVM = (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
 
 
@@ -61,7 +57,7 @@ class Handles:
         compiled: Any = None,
         tagged: Tagged | None = None,
         sources: SourceFiles | None = None,
-        regions: RegionReader | None = None,
+        received: InputReader | None = None,
         text: str | None = None,
     ) -> None:
         """`traced` may be None when `tagged` has the equations; without `tagged`, the program
@@ -72,12 +68,12 @@ class Handles:
         self.lowered: Any = lowered
         self.compiled: Any = compiled
         self._sources = sources
-        self.regions = regions or RegionReader()
+        self._received = received or InputReader(self.tagged, lowered)
+        self.regions = self._received.regions
         """Reads the dataflow of its equations, for all that need it."""
         self._raw = self._given = text
         self._stages: dict[StageKind, Stage] = {}
         self._modules: dict[StageKind, HloModule] = {}
-        self._candidates: Candidates | None = None
         self._again = CompiledAgain(self)
         self._below: BelowHlo | Unavailable | None = None
         self._trail: Trail | None = None
@@ -200,7 +196,7 @@ class Handles:
         where their links are exact."""
         module = parse_module(raw)
         locator = self._locator(self._why(raw, "compiled"))
-        anchors = hlo_anchors(module, locator, self._input())
+        anchors = hlo_anchors(module, locator, self._received.program)
         at = {anchor.line: anchor.equations for anchor in anchors if anchor.exact}
         return module, {name: at.get(one.line, ()) for name, one in module.by_name.items()}
 
@@ -263,6 +259,7 @@ class Handles:
         with self._lock:
             self.released = True
             self.traced = self.lowered = self.compiled = None
+            self._received.release()
             self.stored = b""
 
     def _is_exact(self) -> bool:
@@ -348,7 +345,7 @@ class Handles:
         if why == ALREADY_LOWERED and cached:
             why = NO_TAGS.format("compiled")
         locator = self._locator(why, trust_frames=not cached)
-        received = self._input() if compiled else None
+        received = self._received.program if compiled else None
         module = parsed(text)
         settled = self._settled if compiled else None
         anchors = hlo_anchors(module, locator, received, settled, shown)
@@ -359,29 +356,6 @@ class Handles:
             self._linked = stage
         return stage
 
-    def _input(self) -> ProgramInput:
-        """The program that XLA received, with its tags."""
-        return ProgramInput(self._input_text, self._input_flow)
-
-    def _input_text(self) -> HloModule | None:
-        if self.lowered is None:
-            return None
-        raw = self.lowered.as_text("hlo", debug_info=True)
-        return None if too_long(raw) else parse_module(raw)
-
-    def _input_flow(self, compiled: HloModule) -> InputFlow | None:
-        tagged = self.tagged
-        if self.lowered is None or tagged.body is None or len(tagged.equations) > _MOST:
-            return None
-        try:
-            taken = _jax.kept_arguments(self.lowered)
-            flow = self.regions.flow(tagged.body)
-            if taken is None or flow.region.size != len(tagged.equations):
-                return None
-            return flow_of_jaxpr(flow, tagged.tag_paths, taken, compiled)
-        except Exception:  # the text has it
-            return None
-
     def _why(self, raw: str, program: str) -> str:
         """The reason why the text of a program has no tags; empty if it has."""
         if self.tagged.why or TAG.search(raw):
@@ -389,9 +363,7 @@ class Handles:
         return NO_TAGS.format(program)
 
     def _locator(self, why: str, *, trust_frames: bool = True) -> Locator:
-        tagged = self.tagged
-        if self._candidates is None:
-            self._candidates = Candidates(tagged.equations)
+        tagged, candidates = self.tagged, self._received.candidates
         return Locator(
-            tagged.tag_paths, self._candidates, why, other=tagged.other, trust_frames=trust_frames
+            tagged.tag_paths, candidates, why, other=tagged.other, trust_frames=trust_frames
         )

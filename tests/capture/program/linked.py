@@ -9,6 +9,7 @@ import jax
 
 from jaxscope.analysis.hlo import parse_module, real_instructions
 from jaxscope.capture.jaxpr.tags import Tagged, tag
+from jaxscope.capture.program.input_reader import InputReader
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Source, SourceKind, StageKind
@@ -35,10 +36,10 @@ class Linked:
     sources: SourceFiles
     compiled: Any
 
-    def with_text(self, text: str) -> Handles:
+    def with_text(self, text: str, received: InputReader | None = None) -> Handles:
         """The same program, as if XLA had written this text of it."""
         given, compiled = self.handles, _Written(self.compiled, text)
-        return Handles(given.traced, given.lowered, compiled, self.tagged, self.sources)
+        return Handles(given.traced, given.lowered, compiled, self.tagged, self.sources, received)
 
     @property
     def share(self) -> tuple[int, int, int]:
