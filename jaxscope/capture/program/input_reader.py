@@ -1,4 +1,4 @@
-"""What links need of the program that XLA receives; all of it is there before XLA compiles."""
+"""The program that XLA receives, as its links need it; all of it is there before XLA compiles."""
 
 from __future__ import annotations
 
