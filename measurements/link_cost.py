@@ -6,9 +6,10 @@ The yardstick is XLA's compilation of the same program: the train step of a tran
 176 layers. The text of 1 million instructions is that of a step with its computations repeated
 under other names.
 
-The budget is not met. The floor beside the ratio is one pass of the parser over the text, a quarter
-of the time; the tags are taken out of the text in a seventh, and the rest is their equations, the
-instructions without one, and the index of the lines.
+The budget is not met. What needs only the program that XLA receives is read while it compiles. The
+floor beside the ratio is one pass of the parser over the text, a good quarter of the time; the
+tags are taken out of the text in a sixth, and the rest is their equations, the instructions without
+one, and the index of the lines.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from jaxscope.results.report import Report
 
 if TYPE_CHECKING:
     from jaxscope.capture.profile.profiler import Recording
+    from jaxscope.capture.program.call_order import Called
     from jaxscope.capture.program.request import CachedProgram
 
 RESULT = "_jaxscope_engine_result"
@@ -219,17 +220,21 @@ def _exchanges(sessions: Sequence[Recording]) -> tuple[ExchangeOrder, ...]:
     return ()
 
 
-def _called(programs: Sequence[CachedProgram]) -> tuple[ExchangeOrder, ...]:
-    """The order of the calls that function form compiled."""
+def _called(programs: Called) -> tuple[ExchangeOrder, ...]:
+    """The order of the calls that function form compiled.
+
+    None at all where one ran as plain Python: an order with a gap is a wrong one.
+    """
     with contextlib.suppress(Exception):  # not connected, or a program without a text
         groups = collective_groups()
-        if programs and groups:
+        compiled = [program for program in programs if program is not None]
+        if groups and len(compiled) == len(programs):
             import jax
 
             own = [device.id for device in jax.local_devices()]
-            distinct = {id(one): one for one in programs}
+            distinct = {id(one): one for one in compiled}
             names = {key: _module_and_types(one) for key, one in distinct.items() if _spans(one)}
-            calls = [names[id(one)] for one in programs if id(one) in names]
+            calls = [names[id(one)] for one in compiled if id(one) in names]
             return call_orders(calls, groups, own)
     return ()
 

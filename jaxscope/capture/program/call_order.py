@@ -8,13 +8,16 @@ from contextvars import ContextVar
 
 from jaxscope.capture.program.request import CachedProgram
 
-_kept: ContextVar[list[CachedProgram] | None] = ContextVar("called programs", default=None)
+Called = list[CachedProgram | None]
+"""One entry per call; None for one that ran as plain Python."""
+
+_kept: ContextVar[Called | None] = ContextVar("called programs", default=None)
 
 
 @contextmanager
-def kept_calls() -> Generator[list[CachedProgram]]:
-    """The programs called in the block, one entry per call."""
-    found: list[CachedProgram] = []
+def kept_calls() -> Generator[Called]:
+    """The programs called in the block."""
+    found: Called = []
     token = _kept.set(found)
     try:
         yield found
@@ -22,7 +25,7 @@ def kept_calls() -> Generator[list[CachedProgram]]:
         _kept.reset(token)
 
 
-def note_call(program: CachedProgram) -> None:
+def note_call(program: CachedProgram | None) -> None:
     """Record a call, where a reader asks."""
     kept = _kept.get()
     if kept is not None:

@@ -149,12 +149,20 @@ class Callee:
 
     @calls_user_code
     def _plainly(self, why: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        note_call(None)
         if why:
             key = (self._name, why)
             self._cell.plain[key] = self._cell.plain.get(key, 0) + 1
         return self.plain(*args, **kwargs)
 
-    def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], given: Signature | None) -> Any:
+    def _traced(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        given: Signature | None,
+        *,
+        again: bool = False,
+    ) -> Any:
         cell = self._cell
         call = FunctionCall(self.function, args, kwargs, cell.text.syntax.mentioned)
         subject = CallSubject(call, _settings_of(cell.settings, call), cell.namespace)
@@ -174,6 +182,7 @@ class Callee:
         printed = len(cell.recorder.printed), len(cell.recorder.written)
         out, err = io.StringIO(), io.StringIO()
         failed: str | None = None
+        drawn = False
         wrapped: Any = None
         captured = None
         try:
@@ -182,7 +191,8 @@ class Callee:
                 traced = run.trace(wrapped)
             if subject.plain is not None and subject.plain.texts:
                 raise uses_text(subject.plain.texts[0].line)
-            if random.changed():
+            drawn = random.changed()
+            if drawn:
                 raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
             if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
                 captured = self._compiled(run, traced, call)
@@ -192,13 +202,15 @@ class Callee:
             if error_origin.is_ours(error, cell.text.file):
                 cell.failed("compile", error, "it ran as plain Python")
                 failed = ""
-            else:
+            elif again or not drawn:
                 failed = _reason(error, cell, subject)
                 if given is not None:
                     self._refused[given.key] = failed
         # Outside of `except`: what plain Python raises has not this error as its context.
         if failed is not None:
             return self._plainly(failed, args, kwargs)
+        if drawn:  # maybe by another thread; what this call draws, it draws again
+            return self._traced(args, kwargs, given, again=True)
         sys.stdout.write(out.getvalue())
         sys.stderr.write(err.getvalue())
         if captured is None:

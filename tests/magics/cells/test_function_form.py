@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 import jaxscope
 from jaxscope.capture.options.refusals import RefusedError
-from jaxscope.capture.run import callee, function_form
+from jaxscope.capture.run import callee, function_form, program_run
 from jaxscope.model import CauseKind, Form, SourceKind
 from tests.magics.notebook import Notebook, Ran, open_notebook
 
@@ -36,9 +38,9 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     original = callee.Callee._traced
 
-    def noted(self: Any, *args: Any) -> Any:
+    def noted(self: Any, *args: Any, **options: Any) -> Any:
         found.append(self._name)
-        return original(self, *args)
+        return original(self, *args, **options)
 
     monkeypatch.setattr(callee.Callee, "_traced", noted)
     return found
@@ -634,3 +636,36 @@ def test_a_transform_of_equinox_is_in_the_name(notebook: Notebook) -> None:
     notebook.must("import equinox as eqx\ndef loss(w, v):\n    return (w * v).sum()")
     ran = notebook.must("%jaxjit -q -n 1 eqx.filter_grad(loss)(x, x)")
     assert ran.text.startswith("jit(filter_grad(loss)) · ")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_another_thread_draws_while_a_call_is_traced_is_not_the_calls(
+    notebook: Notebook, traced: list[str], monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    original = program_run.trace_program
+
+    def drawing(*args: Any) -> Any:
+        if len(traced) <= times:
+            other = threading.Thread(target=random.random)
+            other.start()
+            other.join()
+        return original(*args)
+
+    monkeypatch.setattr(program_run, "trace_program", drawing)
+    ran = notebook.must("%%jaxjit -n 1\ndef f(v): return v * 2\nf(x)")
+    assert traced == ["f", "f"]
+    assert ("1 call compiled ·" in words(ran)) is (times == 1)
+    assert ("it draws from a random generator" in words(ran)) is (times == 2)
+
+
+def test_a_call_that_draws_is_traced_twice_and_draws_once(
+    notebook: Notebook, traced: list[str]
+) -> None:
+    cell = "{}random.seed(1)\ndef f(v): return v + random.random()\nr = [f(x), f(x)]"
+    notebook.must("import random")
+    notebook.must(cell.format(""))
+    plain = np.asarray(notebook.names["r"])
+    ran = notebook.must(cell.format("%%jaxjit\n"))
+    np.testing.assert_array_equal(np.asarray(notebook.names["r"]), plain)
+    assert traced == ["f", "f"]
+    assert "`f` ran as plain Python 2 times: it draws from a random generator" in words(ran)
