@@ -37,7 +37,7 @@ SHOWN := notebook or page
 MAIN := -m "not ($(SHOWN))" --ignore=tests/capture/compiles/test_canary_names.py \
     --deselect=tests/sessions/test_faults.py::test_no_private_name_of_jax_is_needed_for_a_cell \
     --deselect=tests/magics/transforms/test_transforms_forms.py::test_no_private_name_of_jax_is_needed_for_a_transformed_cell
-# A seventh of the time, and the HLO is the same; the other pairs and `make demos` run all of LLVM.
+# A seventh of the time, and the HLO is the same; the newest pair and `make demos` run all of LLVM.
 # At level 0 the gradient of a complex matrix's eigenvalues is NaN.
 FAST_LLVM := --xla_backend_optimization_level=1
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
@@ -123,7 +123,8 @@ demos: front-end
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    JAXSCOPE_THIRDS_OF_CELLS="1 2" tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
+	    JAXSCOPE_THIRDS_OF_CELLS="1 2" XLA_FLAGS="$(FAST_LLVM)" \
+	        tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
