@@ -183,7 +183,7 @@ def test_a_reused_program_has_the_lines_of_its_trace(cleared: bool) -> None:
     assert not report.compiles
     times = report.compile_time()
     assert isinstance(times, CompileTimes)
-    assert times.data.lines[0].line == 2
+    assert {line.line for line in times.data.lines} >= {2, 3}
     assert {part.phase for part in times.parts} == {
         CompilationPhase.TRACING,
         CompilationPhase.LOWERING,
