@@ -160,9 +160,9 @@ class Callee:
         args: Sequence[Any],
         kwargs: dict[str, Any],
         given: Signature | None,
-        *,
-        again: bool = False,
+        drawn: RandomState | None = None,
     ) -> Any:
+        """`drawn` has the states after a trace in which they changed, which was undone."""
         cell = self._cell
         call = FunctionCall(self.function, args, kwargs, cell.text.syntax.mentioned)
         subject = CallSubject(call, _settings_of(cell.settings, call), cell.namespace)
@@ -182,7 +182,7 @@ class Callee:
         printed = len(cell.recorder.printed), len(cell.recorder.written)
         out, err = io.StringIO(), io.StringIO()
         failed: str | None = None
-        drawn = False
+        after: RandomState | None = None
         wrapped: Any = None
         captured = None
         try:
@@ -191,9 +191,12 @@ class Callee:
                 traced = run.trace(wrapped)
             if subject.plain is not None and subject.plain.texts:
                 raise uses_text(subject.plain.texts[0].line)
-            drawn = random.changed()
-            if drawn:
-                raise RefusedError("it draws from a random generator. Use `jax.random` with a key.")
+            if random.changed():
+                after = RandomState(reads.generators)
+                raise RefusedError(
+                    "it draws from a random generator, or another thread does. Use `jax.random` "
+                    "with a key."
+                )
             if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
                 captured = self._compiled(run, traced, call)
         except Exception as error:
@@ -202,15 +205,17 @@ class Callee:
             if error_origin.is_ours(error, cell.text.file):
                 cell.failed("compile", error, "it ran as plain Python")
                 failed = ""
-            elif again or not drawn:
+            elif after is None or drawn is not None:
                 failed = _reason(error, cell, subject)
                 if given is not None:
                     self._refused[given.key] = failed
         # Outside of `except`: what plain Python raises has not this error as its context.
         if failed is not None:
             return self._plainly(failed, args, kwargs)
-        if drawn:  # maybe by another thread; what this call draws, it draws again
-            return self._traced(args, kwargs, given, again=True)
+        if after is not None:  # maybe by another thread; what this call draws, it draws again
+            return self._traced(args, kwargs, given, after)
+        if drawn is not None:  # by another thread, or in a trace that JAX has kept
+            drawn.restore()
         sys.stdout.write(out.getvalue())
         sys.stderr.write(err.getvalue())
         if captured is None:

@@ -38,9 +38,9 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     original = callee.Callee._traced
 
-    def noted(self: Any, *args: Any, **options: Any) -> Any:
+    def noted(self: Any, *args: Any) -> Any:
         found.append(self._name)
-        return original(self, *args, **options)
+        return original(self, *args)
 
     monkeypatch.setattr(callee.Callee, "_traced", noted)
     return found
@@ -669,3 +669,16 @@ def test_a_call_that_draws_is_traced_twice_and_draws_once(
     np.testing.assert_array_equal(np.asarray(notebook.names["r"]), plain)
     assert traced == ["f", "f"]
     assert "`f` ran as plain Python 2 times: it draws from a random generator" in words(ran)
+
+
+def test_a_draw_in_a_trace_that_jax_keeps_is_drawn_once(notebook: Notebook) -> None:
+    cell = (
+        "{}random.seed(1)\n@jax.jit\ndef noise(v): return v + random.random()\n"
+        "def f(v): return noise(v) * 2\nr = [f(x), f(x)]\nafter = random.random()"
+    )
+    notebook.must("import random")
+    notebook.must(cell.format(""))
+    plain, after = np.asarray(notebook.names["r"]), notebook.names["after"]
+    notebook.must(cell.format("%%jaxjit -n 1\n"))
+    np.testing.assert_array_equal(np.asarray(notebook.names["r"]), plain)
+    assert notebook.names["after"] == after
