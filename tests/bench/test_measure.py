@@ -21,6 +21,7 @@ from jaxscope.bench.frameworks import registry
 from jaxscope.bench.frameworks.implementation import Task
 from jaxscope.bench.measure import compare, order_of
 from jaxscope.bench.prepare import get_ready
+from jaxscope.bench.rounds import memory_check
 from jaxscope.bench.rounds.rounds import run_rounds
 from jaxscope.bench.rows import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
@@ -258,6 +259,13 @@ def test_a_row_after_the_time_limit_has_the_reason():
         ("endless", "numpy", endless), ("numpy", "numpy", np.sum), check=False, limits=limits
     )
     assert row(record, "numpy").failure == "The time limit was reached before its turn."
+
+
+def test_time_that_ends_while_memory_is_looked_at_is_a_reason(monkeypatch):
+    monkeypatch.setattr(memory_check, "free_bytes", lambda device: time.sleep(30))
+    limits = Limits(total_s=0.2)
+    record = measured(("jax", "jax", lambda x: x.sum()), limits=limits)
+    assert row(record, "jax").failure == "The time limit was reached before its turn."
 
 
 def test_one_that_hangs_in_the_rounds_keeps_what_it_has():

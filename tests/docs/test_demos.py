@@ -69,7 +69,8 @@ def problems(notebook: nbformat.NotebookNode) -> list[str]:
     for number, cell in enumerate(code_cells(notebook), 1):
         said = words(cell)
         if any(output.output_type == "error" for output in cell.outputs) or "Traceback" in said:
-            found.append(f"cell {number} failed: {said[:500]}")
+            at = max(said.find("Traceback"), 0)
+            found.append(f"cell {number} failed: {said[at : at + 2000]}")
         first = _ON_ENGINES if _ENGINES.search(cell.source) else _FIRST_LINE
         first = _ON_TARGETS if _TARGETS.search(cell.source) else first
         if cell.source.startswith(_COMPILING) and not first.search(said):
@@ -96,7 +97,7 @@ def shortened(notebook: str) -> str:
 
     def short(limit: re.Match[str]) -> str:
         seconds = int(limit[1])
-        return f"--time-limit {seconds / (20 if seconds < 50 else 5):g}"
+        return f"--time-limit {seconds / (20 if seconds < 50 else 2):g}"
 
     return re.sub(r"--time-limit (\d+)", short, notebook.replace("n = 10_000 if", "n = 1_000 if"))
 

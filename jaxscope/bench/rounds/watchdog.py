@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -41,6 +42,7 @@ class Alarm:
     def __init__(self) -> None:
         self.armed = False
         self._handler: Any = None
+        self._hook: Any = None
         self._pending_s = 0.0
         self._since = 0.0
         self._text = ""
@@ -51,6 +53,7 @@ class Alarm:
             self._pending_s = signal.setitimer(signal.ITIMER_REAL, 0)[0]
             self._since = time.monotonic()
             self._handler = signal.signal(signal.SIGALRM, self._ring)
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
             self.armed = True
         return self
 
@@ -59,6 +62,7 @@ class Alarm:
             return
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, self._handler)
+        sys.unraisablehook = self._hook
         self.armed = False
         if self._pending_s:
             left = self._pending_s - (time.monotonic() - self._since)
@@ -93,6 +97,13 @@ class Alarm:
                 return
             frame = frame.f_back
         raise TimedOut(self._text)
+
+    def _unraisable(self, found: sys.UnraisableHookArgs, /) -> None:
+        """Ring again where C code that called Python could not pass the exception on."""
+        if isinstance(found.exc_value, TimedOut):
+            self.set(_POLL_S, self._text)
+        else:
+            self._hook(found)
 
 
 def run_on_thread(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -61,6 +63,27 @@ def test_the_callback_of_a_weak_reference_ends_before_the_block_is_stopped():
     with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
         work(alarm)
     assert ended == ["called"]
+
+
+def test_an_alarm_that_c_code_could_only_print_rings_again_and_prints_nothing(capsys):
+    def work(alarm):
+        with alarm.within(0.05, "the work"):
+            ctypes.CFUNCTYPE(None)(lambda: time.sleep(0.3))()
+            time.sleep(30)
+
+    with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
+        work(alarm)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_else_c_code_prints_is_printed_beside_an_alarm(monkeypatch):
+    printed = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: printed.append(found.exc_type))
+    with Alarm():
+        ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()
+    assert printed == [ZeroDivisionError]
+    ctypes.CFUNCTYPE(None)(lambda: [][0])()
+    assert printed == [ZeroDivisionError, IndexError]
 
 
 def test_a_block_in_time_is_left_alone():
