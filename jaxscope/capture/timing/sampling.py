@@ -41,6 +41,9 @@ Now = Callable[[], float]
 """A monotonic clock in seconds: `time.perf_counter`."""
 
 
+_frozen: list[int] = []
+
+
 @contextmanager
 def quiet_gc(*, keeps: bool = False) -> Generator[None]:
     """Disable garbage collection inside the block.
@@ -56,10 +59,20 @@ def quiet_gc(*, keeps: bool = False) -> Generator[None]:
         yield
     finally:
         if enabled:
-            if keeps and not gc.get_freeze_count():
+            if keeps and _nothing_is_frozen():
                 gc.freeze()
                 gc.unfreeze()  # to the oldest generation
             gc.enable()
+
+
+def _nothing_is_frozen() -> bool:
+    """Whether no one has frozen objects; once someone has, they are not counted again.
+
+    The count walks through them: a tenth of a second in a large session.
+    """
+    if not _frozen and (count := gc.get_freeze_count()):
+        _frozen.append(count)
+    return not _frozen
 
 
 def waiting(outputs: Any) -> Callable[[Any], Any] | None:

@@ -328,7 +328,8 @@ def test_dispatch_is_the_time_until_the_call_returns(clock, monkeypatch):
     assert len(found["dispatch"].samples) == 51
 
 
-def test_what_a_block_makes_and_keeps_is_old_afterwards() -> None:
+def test_what_a_block_makes_and_keeps_is_old_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_frozen", [])
     frozen = gc.get_freeze_count()
     if frozen:
         gc.unfreeze()  # as in a session of a user's
@@ -344,6 +345,9 @@ def test_what_a_block_makes_and_keeps_is_old_afterwards() -> None:
         with quiet_gc(keeps=True):
             pass
         assert gc.get_freeze_count()  # the user's own frozen objects stay frozen
+        monkeypatch.setattr(gc, "get_freeze_count", list[int]().index)  # raises, if asked again
+        with quiet_gc(keeps=True):
+            pass
     finally:
         if not frozen:
             gc.unfreeze()
