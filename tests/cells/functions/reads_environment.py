@@ -9,12 +9,12 @@ x = jnp.arange(3.0)
 # %% cell
 import os
 
-def f(v): return v * int(os.environ.get("JAXSCOPE_CELL", "2"))
+def f(v): return v * int(os.environ.get("JAXSCOPE_FACTOR", "2"))
 
 a = f(x)
-os.environ["JAXSCOPE_CELL"] = "5"
+os.environ["JAXSCOPE_FACTOR"] = "5"
 b = f(x)
-del os.environ["JAXSCOPE_CELL"]
+del os.environ["JAXSCOPE_FACTOR"]
 c = f(x)
 
 # %% change

@@ -23,8 +23,8 @@ from tests.paths import ROOT
 
 CASES = read_cases()
 THIRDS = os.environ.get("JAXSCOPE_THIRDS_OF_CELLS", "0 1 2").split()
-"""Under `make test` the main pair plays one third of the cells, the oldest and the newest the two
-others. Without it all are played."""
+"""`make test` plays one third of the cells; the oldest and the newest pair one of the others each.
+Without it all are played."""
 PLAYED = [case for number, case in enumerate(CASES) if str(number % 3) in THIRDS]
 TABLE = ROOT / "docs" / "semantics.md"
 
