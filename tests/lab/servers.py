@@ -23,6 +23,9 @@ OVERRIDES: dict[str, dict[str, object]] = {
 DISABLED = ("@jupyterlab/notebook-extension:export", "ipyparallel-labextension")
 """They go through all installed packages for each page: a fifth of the server's time."""
 
+SETTINGS = {"page_config_data": {"buildCheck": False}}
+"""Otherwise each page has the server start node, to see whether it can be built again."""
+
 BUSY = """
 from jaxscope.analysis.profile import warnings
 warnings.DISTORTED = float("inf")
@@ -73,6 +76,7 @@ class Server:
                 *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
                 *("--IdentityProvider.token=", f"--ServerApp.root_dir={self.files}"),
                 "--ServerApp.disable_check_xsrf=True",
+                f"--ServerApp.tornado_settings={SETTINGS}",
                 # Tests start commands by name.
                 f"--{APPLICATIONS[self.app]}.expose_app_in_browser=True",
             ],
