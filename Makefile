@@ -129,8 +129,8 @@ demos: front-end
 test-oldest:
 	@if tools/find_python 3.11 >/dev/null || .venv-oldest/bin/python -V >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory .venv-oldest/stamp; \
-	    JAXSCOPE_THIRDS_OF_CELLS="1 2" XLA_FLAGS="$(FAST_LLVM)" \
-	        tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(PURE); \
+	    JAXSCOPE_THIRDS_OF_CELLS=1 XLA_FLAGS="$(FAST_LLVM)" \
+	        tools/pair .venv-oldest $(PYTEST) -n $(WORKERS) $(PAIR) $(LONG) $(PURE); \
 	else \
 	    echo "== Python 3.11 with jax $(OLDEST_JAX), the oldest declared pair, was NOT run: there is no Python 3.11 here."; \
 	fi
