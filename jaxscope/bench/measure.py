@@ -184,12 +184,9 @@ class _Measurement:
 
     def _prepare(self, planned: list[PlannedRow], setting: Setting) -> None:
         """Make ready the rows that can be measured; the others get the reason."""
+        # Where the look itself takes too long, the rows show whether they do.
         too_much, limit_s = "", setting.at_most(self.plan.limits.call_s)
-        # Where the check itself takes too long, the rows show whether they do.
-        with (
-            contextlib.suppress(TimedOut),
-            setting.alarm.within(limit_s, "the tracing of the code"),
-        ):
+        with contextlib.suppress(TimedOut), setting.alarm.within(limit_s, "the tracing"):
             too_much = memory_check.intermediates(
                 setting.counted_plan(), setting.inputs, setting.host, self._implementation
             )

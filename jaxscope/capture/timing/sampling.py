@@ -66,10 +66,7 @@ def quiet_gc(*, keeps: bool = False) -> Generator[None]:
 
 
 def _nothing_is_frozen() -> bool:
-    """Whether no one has frozen objects; once someone has, they are not counted again.
-
-    The count walks through them: a tenth of a second in a large session.
-    """
+    """Whether no object is frozen; once some were, they are not counted again, one by one."""
     if not _frozen and (count := gc.get_freeze_count()):
         _frozen.append(count)
     return not _frozen
