@@ -29,6 +29,7 @@ GATHERED_FROM = 64
 replies alone would take 3 ms each."""
 _REACH_S = 5.0
 _ANSWER_S = 30.0
+_FIRST_S = 120.0
 _STATUS_S = 2.0
 _MOST_REPORTS = 8
 """Whole reports that are sent: one for each set of programs."""
@@ -70,7 +71,8 @@ class Cluster:
         _check(guard)
         number = len(self._engines)
         self._refuse_lacking()
-        found: list[BeforeInit] = self._all(process.before_init)
+        # The first call of jaxscope, whose import takes longer than any answer where disks are cold.
+        found: list[BeforeInit] = self._all(process.before_init, wait_s=_FIRST_S)
         _refuse_different([one.versions for one in found])
         early = [engine for engine, one in enumerate(found) if one.started]
         if early:
@@ -239,14 +241,14 @@ class Cluster:
                 "host is not known there. No engine was changed."
             )
 
-    def _all(self, function: Any, *arguments: Any) -> list[Any]:
+    def _all(self, function: Any, *arguments: Any, wait_s: float = _ANSWER_S) -> list[Any]:
         self._refuse_lacking()
-        found = self._engines.call(function, [arguments] * len(self._engines), _ANSWER_S)
+        found = self._engines.call(function, [arguments] * len(self._engines), wait_s)
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:
             raise ClusterError(
-                f"{_engines(busy)} did not answer within {_ANSWER_S:.0f} s: wait for the running "
-                "cell, or %jaxcluster restart."
+                f"{_engines(busy)} did not answer within {wait_s:.0f} s. Where a cell runs there, "
+                "wait for it; otherwise %jaxcluster restart."
             )
         return found
 

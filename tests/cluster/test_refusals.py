@@ -55,7 +55,7 @@ class CannedEngines:
             {process.before_init: [READY._replace(started=True)] * 2},
             "JAX has already started on engines 0 and 1",
         ),
-        ({process.before_init: (READY, None)}, "Engine 1 did not answer within 30 s"),
+        ({process.before_init: (READY, None)}, "Engine 1 did not answer within 120 s. Where"),
         (
             {process.join: (None, None)},
             "Engines 0 and 1 did not connect to the coordinator at a:1 within 60 s",

@@ -1,4 +1,4 @@
-"""One JupyterLab and one Notebook 7 for all tests, a page and a kernel for each."""
+"""One JupyterLab and one Notebook 7 for all tests, and a kernel for each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from playwright.sync_api import BrowserContext, BrowserType, Page, expect
 from tests.paths import ROOT
 
 BUILT = ROOT / "labextension" / "dist"
-NOT_OURS = ("reading 'schema'", "reading 'last_modified'")
+NOT_OURS = ("reading 'schema'", "reading 'last_modified'", "Disposed")
 """Of Notebook 7 itself: the first on each of its pages, without any extension too, the second in
-some versions, from its line "Last Checkpoint". Nothing of ours reads either."""
+some versions, from its line "Last Checkpoint". Of JupyterLab: the third, where a notebook is closed
+whose kernel starts. Nothing of ours has these words."""
 
 __all__ = ["browser_type_launch_args"]
 
@@ -65,35 +67,92 @@ def profile(
     context.close()
 
 
+OPENED = """async path => {
+  await jupyterapp.commands.execute('docmanager:open', { path });
+  // An empty window shows one.
+  for (const widget of [...jupyterapp.shell.widgets('main')])
+    if (widget.id.startsWith('launcher')) widget.close();
+}"""
+CLEARED = """async () => {
+  const { shell, commands } = jupyterapp;
+  for (const widget of [...shell.widgets('main')]) {
+    if (widget.context) widget.context.model.dirty = false; // else it asks whether to save it
+    widget.close();
+  }
+  shell.expandLeft();
+  shell.activateById('filebrowser');
+  shell.collapseRight();
+  if (document.body.dataset.jpThemeLight === 'false')
+    await commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' });
+}"""
+"""Closes what a test opened in JupyterLab's window."""
+
+
+@dataclass
+class Window:
+    """The page of JupyterLab that tests share: to open it takes longer than most of them."""
+
+    complaints: list[str] = field(default_factory=list)
+    page: Page | None = None
+
+
+@pytest.fixture(scope="session")
+def window(profile: BrowserContext) -> Window:
+    return Window()
+
+
 @pytest.fixture
-def visit(profile: BrowserContext) -> Iterator[Open]:
-    """Opens an address of a server; fails the test on an error of the page. Ends the kernels."""
+def visit(
+    profile: BrowserContext, window: Window, request: pytest.FixtureRequest
+) -> Iterator[Open]:
+    """Opens an address of a server; fails the test on an error of the page. Ends the kernels.
+
+    `own` is for a test that needs a page of its own: settings are read once, when one opens.
+    """
     expect.set_options(timeout=PATIENCE)
-    complaints: list[str] = []
+    window.complaints.clear()
     pages: list[Page] = []
     servers: list[Server] = []
+    failed = request.session.testsfailed
 
     def complain(text: str) -> None:
         if not any(words in text for words in NOT_OURS):
-            complaints.append(text)
+            window.complaints.append(text)
 
-    def open_page(server: Server, address: str, *, width: int = 1500, height: int = 950) -> Page:
+    def open_page(
+        server: Server, address: str, *, width: int = 1500, height: int = 950, own: bool = False
+    ) -> Page:
+        shared = server.app == "jupyterlab" and not own
+        servers.append(server)
+        page = window.page if shared else None
+        if page is not None:
+            page.set_viewport_size({"width": width, "height": height})
+            path = address.partition("/tree/")[2].partition("?")[0]
+            page.evaluate(OPENED, path)
+            return page
         page = profile.new_page()
         page.set_viewport_size({"width": width, "height": height})
-        pages.append(page)
-        servers.append(server)
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: complain(str(error)))
         page.goto(address)
+        if shared:
+            window.page = page
+        else:
+            pages.append(page)
         return page
 
     yield open_page
+    if window.page is not None and request.session.testsfailed > failed:
+        pages.append(window.page)
+        window.page = None
     for page in pages:
         page.close()
+    if window.page is not None:
+        window.page.evaluate(CLEARED)
     for server in servers:
         _end_sessions(server)
     expect.set_options(timeout=5000)
-    assert complaints == []
+    assert window.complaints == []
 
 
 def _end_sessions(server: Server) -> None:

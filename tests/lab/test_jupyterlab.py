@@ -317,6 +317,8 @@ def test_the_panel_follows_the_notebook_and_two_views_of_a_report_go_their_own_w
     run_all(page, 3)
     entry = panel.locator(".jxs-compile-entry").filter(has_text="%%jaxjit")
     expect(entry).to_be_visible()
+    words = panel.get_by_label("Filter the compilations")
+    words.fill("jaxjit")
     # The same report once more: what is pinned in one view is not pinned in the other.
     choose(page, 2)
     command(page, "notebook:create-output-view")
@@ -329,8 +331,11 @@ def test_the_panel_follows_the_notebook_and_two_views_of_a_report_go_their_own_w
     expect(panel).to_contain_text("other.ipynb")
     expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
     expect(entry).to_have_count(0)
+    # What one list is filtered by is not what the other is.
+    expect(words).to_have_value("")
     page.get_by_role("tab", name="one.ipynb").click()
     expect(entry).to_be_visible()
+    expect(words).to_have_value("jaxjit")
 
 
 def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
@@ -341,9 +346,13 @@ def test_a_restart_keeps_the_texts_in_sight_and_says_what_is_gone(
     run_all(page, 3)
     report = viewer(page, 2)
     expect(hlo_entry(report)).to_be_visible()
-    expect(badge(page, 2)).to_be_visible()
+    badge(page, 2).click()
+    words = panel.get_by_label("Filter the compilations")
+    expect(words).to_have_value("In [3]:")
     restart(page)
     expect(panel).to_contain_text("Run %load_ext jaxscope in this notebook")
+    # No cell of the new kernel is In [3] yet.
+    expect(words).to_have_value("")
     expect(page.locator(".jxs-badge")).to_have_count(0)
     expect(hlo_entry(report)).to_be_visible()
     pane(report, "optimized_hlo").get_by_label("Stage").select_option("jaxpr")
@@ -395,7 +404,7 @@ def test_a_command_profiles_the_cell(lab: Server, visit: Visit, picture: Picture
 def test_badges_can_be_switched_off(lab: Server, visit: Visit) -> None:
     lab.configure("@jaxscope/lab:plugin", {"badges": False})
     try:
-        page = opened(lab, visit, "bare.ipynb", SETUP, SHORT)
+        page = opened(lab, visit, "bare.ipynb", SETUP, SHORT, own=True)
         panel = compiles(page)
         run_all(page, 3)
         expect(panel.locator(".jxs-compile").filter(has_text="In [3]")).to_be_visible()

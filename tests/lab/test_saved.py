@@ -171,8 +171,8 @@ def test_files_of_jaxscope_open_as_documents(lab: Server, visit: Visit, saved: S
         ("cut.jaxscope.json", "truncated or damaged: it is not complete JSON"),
         ("stranger.jaxscope.json", "This JSON is not a jaxscope report."),
     ):
-        page.goto(lab.address(name))
-        expect(page.locator(".jp-MimeDocument")).to_contain_text(words)
+        visit(lab, lab.address(name))
+        expect(page.locator(".jp-MimeDocument", has_text=words)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_languages_can_be_switched_off(lab: Server, visit: Visit) -> None:
     Path(lab.files / name).write_text("{ lambda ; a:f32[4]. let b:f32[4] = sin a in (b,) }\n")
     lab.configure("@jaxscope/lab:plugin", {"languages": False})
     try:
-        page = visit(lab, lab.address(name))
+        page = visit(lab, lab.address(name), own=True)
         content = page.locator(".jp-FileEditor .cm-line").first
         expect(content).to_contain_text("lambda")
         expect(content.locator("span", has_text="lambda")).to_have_count(0)
@@ -214,7 +214,7 @@ def test_each_part_can_be_switched_off(lab: Server, visit: Visit, saved: Saved) 
     address = lab.write("off.ipynb", orphan(saved.short), trusted=True)
     lab.configure("@jaxscope/lab:plugin", {"viewer": False, "panel": False})
     try:
-        page = visit(lab, address)
+        page = visit(lab, address, own=True)
         without_kernel(page)
         expect(cell(page, 0).locator(".jp-RenderedHTML")).to_contain_text("short")
         expect(viewer(page, 0)).to_have_count(0)

@@ -24,6 +24,8 @@ export class Feed implements IDisposable {
   events: readonly CompileEventJson[] = [];
   /** Events since the user cleared the list. */
   listed: readonly CompileEventJson[] = [];
+  /** The words by which the panel filters them, a cell's number maybe: of this kernel alone. */
+  query = "";
   storms = new Storms();
   /** The runs of cells since the kernel started. */
   runs: readonly CellRunJson[] = [];
@@ -159,6 +161,7 @@ export class Feed implements IDisposable {
 
   private forget(): void {
     this.events = this.listed = [];
+    this.query = "";
     this.runs = [];
     this.storms = new Storms();
     this.numbers = new Numbers();

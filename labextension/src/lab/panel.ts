@@ -30,7 +30,6 @@ const WORDS: Record<Exclude<Feed["state"], "listening">, string> = {
 
 export class CompilesPanel extends Widget {
   private feed: Feed | null = null;
-  private query = "";
   private onlyAgain = false;
   private due = 0;
   private readonly total = element("p", "jxs-compiles-total");
@@ -78,7 +77,7 @@ export class CompilesPanel extends Widget {
     this.filter.placeholder = "Filter: function, cell, cause";
     this.filter.setAttribute("aria-label", "Filter the compilations");
     this.filter.addEventListener("input", () => {
-      this.query = this.filter.value;
+      if (this.feed) this.feed.query = this.filter.value;
       this.update();
     });
     this.again.setAttribute("aria-pressed", "false");
@@ -102,8 +101,8 @@ export class CompilesPanel extends Widget {
 
   /** Filters the list to one cell. */
   showCell(event: CompileEventJson | undefined): void {
-    if (!event) return;
-    this.filter.value = this.query = event.place.replace(/:\d+$/, ":");
+    if (!event || !this.feed) return;
+    this.feed.query = event.place.replace(/:\d+$/, ":");
     this.update();
   }
 
@@ -119,10 +118,12 @@ export class CompilesPanel extends Widget {
     const feed = this.feed;
     const listening = feed?.state === "listening";
     const events = feed?.listed ?? [];
+    const query = feed?.query ?? "";
+    if (this.filter.value !== query) this.filter.value = query;
     const shown = events.filter(
       (event) =>
         (!this.onlyAgain || (feed && isAgain(event, feed.storms))) &&
-        matches(event, this.query, feed?.storms.find(event.serial) ?? null),
+        matches(event, query, feed?.storms.find(event.serial) ?? null),
     );
     this.total.textContent = listening && feed ? totalLine(totals(events)) : "Compiles";
     const strip = listening && feed ? stripOf(stretches(feed.runs, feed.events)) : null;
