@@ -1,6 +1,5 @@
 """What a person sees of the static output in a real browser: themes, links without a script."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,11 +9,13 @@ from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import stage_of
 from jaxscope.view.report.document import static_html
 from jaxscope.view.report.matches import matches
-from tests.view.conftest import PATIENCE, load
+from tests.view.conftest import load
 
 pytest.importorskip("playwright", reason="pytest-playwright is not installed")
 
 from playwright.sync_api import Browser, Page
+
+from tests.view.browser.viewer import opened
 
 pytestmark = pytest.mark.browser
 
@@ -24,34 +25,8 @@ Open = Callable[..., Page]
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     """Opens HTML from a file; fails the test on any error or request of the page."""
-    complaints: list[str] = []
-    contexts = []
-    number = itertools.count()
-
-    def open_page(html: str, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
-        path = tmp_path / f"report{next(number)}.html"
-        path.write_text(html, "utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url == path.as_uri() else complaints.append(request.url)
-            ),
-        )
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    for viewer in opened(browser, tmp_path):
+        yield viewer.open
 
 
 CONTRAST = """() => {

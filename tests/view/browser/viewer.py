@@ -7,10 +7,11 @@ import gzip
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page
+from playwright.sync_api import Browser, Dialog, Locator, Page
 
 from jaxscope import model as m
 from jaxscope.view.bundle.page import built, inline_json, inline_script
@@ -20,6 +21,34 @@ from tests.view.conftest import PATIENCE, page
 Kernel = Literal["answers", "silent", "refuses", "restarts"]
 
 
+@dataclass
+class Tab:
+    """A page of a browser, and what is wrong on it."""
+
+    page: Page
+    address: str = ""
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.set_default_timeout(PATIENCE)
+        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("request", lambda request: self._requested(request.url))
+        self.page.on("dialog", self._asked)
+
+    def _requested(self, url: str) -> None:
+        if url != self.address and not url.startswith("blob:"):
+            self.complaints.append(url)
+
+    def _asked(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+_FREE: list[Tab] = []
+"""Those that no test has open. One that had a report shows the next in a third of the time."""
+
+
 class Viewer:
     """Opens reports; remembers every error and every request of their pages."""
 
@@ -27,7 +56,7 @@ class Viewer:
         self.complaints: list[str] = []
         self._browser = browser
         self._folder = folder
-        self._contexts: list[BrowserContext] = []
+        self._tabs: list[Tab] = []
         self._numbers = itertools.count()
 
     def page(self, record: m.Record, **options: Any) -> Page:
@@ -68,25 +97,21 @@ class Viewer:
     def open(self, html: str, scheme: str = "light", width: int = 1440, height: int = 900) -> Page:
         path = self._folder / f"report{next(self._numbers)}.html"
         path.write_text(html, "utf-8")
-        context = self._browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
-        )
-        self._contexts.append(context)
-        opened = context.new_page()
-        opened.set_default_timeout(PATIENCE)
-        opened.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
-        opened.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        opened.on("request", lambda request: self._requested(request.url, path.as_uri()))
-        opened.goto(path.as_uri())
-        return opened
-
-    def _requested(self, url: str, own: str) -> None:
-        if url != own and not url.startswith("blob:"):
-            self.complaints.append(url)
+        tab = _FREE.pop() if _FREE else Tab(self._browser.new_page())
+        tab.address, tab.complaints = path.as_uri(), self.complaints
+        self._tabs.append(tab)
+        tab.page.set_viewport_size({"width": width, "height": height})
+        tab.page.emulate_media(color_scheme=scheme)
+        tab.page.goto(tab.address)
+        return tab.page
 
     def close(self) -> None:
-        for context in self._contexts:
-            context.close()
+        """Leaves the pages to the next test."""
+        for tab in self._tabs:
+            tab.page.mouse.move(0, 0)
+            tab.address = "about:blank"
+            tab.page.goto(tab.address)
+        _FREE.extend(self._tabs)
 
 
 def opened(browser: Browser, folder: Path) -> Iterator[Viewer]:
