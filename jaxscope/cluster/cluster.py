@@ -71,7 +71,7 @@ class Cluster:
         _check(guard)
         number = len(self._engines)
         self._refuse_lacking()
-        # The first call of jaxscope, whose import takes longer than any answer where disks are cold.
+        # The first call of jaxscope, whose import can take long where disks are cold.
         found: list[BeforeInit] = self._all(process.before_init, wait_s=_FIRST_S)
         _refuse_different([one.versions for one in found])
         early = [engine for engine, one in enumerate(found) if one.started]
