@@ -43,7 +43,7 @@ SHOWN := notebook or page
 MAIN := -m "not ($(SHOWN))" --ignore=tests/capture/compiles/test_canary_names.py \
     --deselect=tests/sessions/test_faults.py::test_no_private_name_of_jax_is_needed_for_a_cell \
     --deselect=tests/magics/transforms/test_transforms_forms.py::test_no_private_name_of_jax_is_needed_for_a_transformed_cell
-# A seventh of the time, and the HLO is the same; the newest pair and `make demos` run all of LLVM.
+# A seventh of the time, and the HLO is the same; `make demos` runs all of LLVM.
 # At level 0 the gradient of a complex matrix's eigenvalues is NaN.
 FAST_LLVM := --xla_backend_optimization_level=1
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
@@ -137,7 +137,8 @@ test-oldest:
 
 # The newest declared pair.
 test-newest: .venv-newest/stamp
-	@JAXSCOPE_THIRDS_OF_CELLS=2 tools/pair .venv-newest $(PYTEST) -n $(WORKERS) $(PAIR) $(LONG)
+	@JAXSCOPE_THIRDS_OF_CELLS=2 XLA_FLAGS="$(FAST_LLVM)" \
+	    tools/pair .venv-newest $(PYTEST) -n $(WORKERS) $(PAIR) $(LONG)
 
 # JAX and PyTorch must be builds for the GPU: `pip install "jax[cuda13]" torch` in .venv first.
 gpu: .venv/stamp

@@ -90,6 +90,8 @@ def open_shell() -> Iterator[CellShell]:
     config = Config()
     config.HistoryManager.hist_file = ":memory:"
     shell = CellShell.instance(config=config)
+    # No test reads what IPython would keep of a traceback: it looks through all modules for each.
+    shell.InteractiveTB.set_mode("Minimal")
     try:
         yield shell
     finally:

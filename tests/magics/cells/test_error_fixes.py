@@ -262,6 +262,7 @@ def test_nothing_is_added_where_nothing_is_known(notebook: Notebook, body: str) 
 
 
 def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Notebook) -> None:
+    notebook.shell.InteractiveTB.set_mode("Context")  # IPython's default
     ran = notebook.run("%%jaxjit\ndef add(x, w):\n    return x + w\nadd(x, jnp.ones(4))")
     assert ran.error is not None
     shown = "\n".join(ran.error._render_traceback_())  # pyright: ignore
