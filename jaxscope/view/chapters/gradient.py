@@ -92,7 +92,7 @@ def _lead(
         if found.rematerialized_flops:
             again = f", {words.short(found.rematerialized_flops)} of them rematerialized"
         yield (
-            f"The backward pass does {work} the forward pass: "
+            f"On the jaxpr, the backward pass does {work} the forward pass: "
             f"{words.short(found.backward_flops)} to {words.short(found.forward_flops)}{again}."
         )
     if found.checkpoints and found.checkpoints[0].freed_bytes >= _WORTH:

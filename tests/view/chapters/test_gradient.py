@@ -164,7 +164,7 @@ def test_equal_flops_backward_and_forward_read_as_equal():
     lead = chapter(inspected(jax.grad(lambda w: jnp.sum((x @ w) * 2.0)), w)).lead
     words = " ".join(lead)
     assert "does 1 times" not in words
-    assert "The backward pass does about as many FLOPs as the forward pass: " in words
+    assert "On the jaxpr, the backward pass does about as many FLOPs as the forward pass: " in words
 
 
 def test_one_compiled_residual_is_live_and_not_are():
