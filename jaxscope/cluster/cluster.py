@@ -70,7 +70,6 @@ class Cluster:
         """
         _check(guard)
         number = len(self._engines)
-        self._refuse_lacking()
         # The first call of jaxscope, whose import can take long where disks are cold.
         found: list[BeforeInit] = self._all(process.before_init, wait_s=_FIRST_S)
         _refuse_different([one.versions for one in found])
@@ -243,6 +242,8 @@ class Cluster:
 
     def _all(self, function: Any, *arguments: Any, wait_s: float = _ANSWER_S) -> list[Any]:
         self._refuse_lacking()
+        if not self._able:  # one answers nothing: there is no import to wait for
+            wait_s = _ANSWER_S
         found = self._engines.call(function, [arguments] * len(self._engines), wait_s)
         busy = [i for i, value in enumerate(found) if value is None and function not in _SILENT]
         if busy:

@@ -57,6 +57,10 @@ class CannedEngines:
         ),
         ({process.before_init: (READY, None)}, "Engine 1 did not answer within 120 s. Where"),
         (
+            {eval: (True, None), process.before_init: (READY, None)},
+            "Engine 1 did not answer within 30 s. Where",
+        ),
+        (
             {process.join: (None, None)},
             "Engines 0 and 1 did not connect to the coordinator at a:1 within 60 s",
         ),

@@ -24,7 +24,7 @@ export class Feed implements IDisposable {
   events: readonly CompileEventJson[] = [];
   /** Events since the user cleared the list. */
   listed: readonly CompileEventJson[] = [];
-  /** The words by which the panel filters them, a cell's number maybe: of this kernel alone. */
+  /** What the panel filters its list by: maybe a cell of this kernel. */
   query = "";
   storms = new Storms();
   /** The runs of cells since the kernel started. */
