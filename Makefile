@@ -20,10 +20,12 @@ WORKERS ?= 2
 # One more on the main pair, where tests wait for kernels, pages, clusters and time limits.
 MAIN_WORKERS ?= 3
 PYTEST := -q -ra --dist worksteal
+# What `make demos` runs.
+SHOWN := notebook or page or optimizer
 # What the other pairs leave out: a browser shows the same page whatever JAX wrote it, what the
 # notebooks and pages show has tests of its own, and there is one package, one text and one set of
 # tools for all.
-PAIR := -m "not browser and not notebook and not page and not package" --ignore=tests/tools \
+PAIR := -m "not browser and not package and not ($(SHOWN))" --ignore=tests/tools \
     --ignore=tests/measurements --ignore=tests/test_house.py --ignore=tests/test_vocabulary.py \
     --ignore=tests/test_words.py --ignore=tests/docs/test_architecture.py
 # What asks little of JAX gives the same there: on the oldest pair, whose Python is that of the main
@@ -36,16 +38,13 @@ PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/analysis --ignor
     --ignore=tests/magics/options --ignore=tests/magics/cells/test_names_and_out.py \
     --ignore=tests/magics/cells/test_function_form.py \
     --ignore=tests/magics/test_benchmarking.py --ignore=tests/sessions/test_bad_input.py
-# What `make demos` runs.
-SHOWN := notebook or page
 # What the main pair leaves to the other two, whose JAX is older and newer than its own: each private
 # name of JAX that is gone.
 MAIN := -m "not ($(SHOWN))" --ignore=tests/capture/compiles/test_canary_names.py \
     --deselect=tests/sessions/test_faults.py::test_no_private_name_of_jax_is_needed_for_a_cell \
     --deselect=tests/magics/transforms/test_transforms_forms.py::test_no_private_name_of_jax_is_needed_for_a_transformed_cell
-# A seventh of the time, and the HLO is the same; `make demos` runs all of LLVM.
-# At level 0 the gradient of a complex matrix's eigenvalues is NaN.
-FAST_LLVM := --xla_backend_optimization_level=1
+# Programs compile faster, and their HLO is the same; `make demos` runs all of LLVM.
+FAST_LLVM := --xla_backend_optimization_level=0
 QUICK := tests/model tests/analysis tests/view tests/docs tests/frontend tests/measurements \
     tests/tools/test_golden.py tests/test_house.py tests/test_jax_import.py tests/test_words.py \
     tests/test_vocabulary.py
@@ -123,7 +122,7 @@ test-main: front-end
 
 # Each takes seconds to a minute, most of it in a kernel.
 demos: front-end
-	@tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) -m "$(SHOWN)" tests/docs
+	@tools/pair .venv $(PYTEST) -n $(MAIN_WORKERS) -m "$(SHOWN)" tests/docs tests/experiments
 
 # The oldest declared pair.
 test-oldest:

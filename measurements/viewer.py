@@ -13,7 +13,6 @@ import gzip
 import html
 import json
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from measurements.budget import bounded, ratio, ratio_to_median
 from measurements.large_report import large_record
+from tests.view.conftest import chromium
 
 VIEWER = Path(__file__).parents[1] / "labextension"
 SIZES = (1_000, 100_000)
@@ -239,7 +239,7 @@ def _plain_page(text: str, script: str) -> str:
 
 
 def _chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+    found = chromium()
     if found is None:
         raise RuntimeError("Chromium is not installed.")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Generator, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
@@ -64,26 +64,20 @@ def redefined(
 @contextmanager
 def _modules(sources: Sequence[Source]) -> Generator[dict[int, MutableMapping[str, Any]]]:
     """Namespaces of the imported modules behind the sources, by index; restored afterwards."""
-    loaded = list(sys.modules.values())
-    found: dict[int, MutableMapping[str, Any]] = {}
-    for number, source in enumerate(sources):
-        if source.kind is not SourceKind.MODULE:
-            continue
-        for module in loaded:
-            if getattr(module, "__file__", None) == source.file:
-                found[number] = vars(module)
-                break
-    if not found:
-        yield found
-        return
-    number, space = next(iter(found.items()))
-    rest = [one for one in found if one != number]
-    with isolated(space, ()):
-        if not rest:
-            yield found
-            return
-        with _modules([sources[one] for one in rest]):
-            yield found
+    wanted = {one.file for one in sources if one.kind is SourceKind.MODULE}
+    spaces: dict[str, MutableMapping[str, Any]] = {}
+    for module in list(sys.modules.values()) if wanted else ():
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file in wanted:
+            spaces.setdefault(file, vars(module))
+    with ExitStack() as restored:
+        for space in spaces.values():
+            restored.enter_context(isolated(space, ()))
+        yield {
+            number: spaces[source.file]
+            for number, source in enumerate(sources)
+            if source.kind is SourceKind.MODULE and source.file in spaces
+        }
 
 
 def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str, ...]:

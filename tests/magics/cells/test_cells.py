@@ -8,7 +8,6 @@ and so are `Out` and what was printed. What may differ is one table, ``docs/sema
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,12 +19,10 @@ from tests.magics.cells.cell_case import Case, Difference, read_cases
 from tests.magics.cells.cell_check import check, magic_line
 from tests.magics.cells.cell_shell import CellShell, open_shell
 from tests.paths import ROOT
+from tests.thirds import ours
 
 CASES = read_cases()
-THIRDS = os.environ.get("JAXSCOPE_THIRDS_OF_CELLS", "0 1 2").split()
-"""`make test` plays one third of the cells; the oldest and the newest pair one of the others each.
-Without it all are played."""
-PLAYED = [case for number, case in enumerate(CASES) if str(number % 3) in THIRDS]
+PLAYED = ours(CASES)
 TABLE = ROOT / "docs" / "semantics.md"
 
 

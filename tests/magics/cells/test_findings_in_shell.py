@@ -26,6 +26,7 @@ from jaxscope.model import Finding, FindingKind
 from tests.analysis.findings.wording import assert_reads_well
 from tests.magics.cells.cell_shell import CellShell, fresh_session, open_shell
 from tests.paths import TESTS
+from tests.thirds import ours
 
 FILES = sorted((TESTS / "data" / "findings").glob("*.py"))
 CAVEATS = (FindingKind.UNCERTAIN_FIGURE, FindingKind.HOST_BOUND)
@@ -87,7 +88,7 @@ def report_of(shell: CellShell, sections: dict[str, str], options: str) -> Any:
 
 # What NumPy and JAX say themselves about some of these cells.
 @pytest.mark.filterwarnings("ignore:Explicitly requested dtype:UserWarning")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ours(FILES), ids=lambda path: path.stem)
 def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Path) -> None:
     case = read(path)
     for package in case.needs:
