@@ -22,10 +22,11 @@ from playwright.sync_api import BrowserContext, BrowserType, Page, expect
 from tests.paths import ROOT
 
 BUILT = ROOT / "labextension" / "dist"
-NOT_OURS = ("reading 'schema'", "reading 'last_modified'", "Disposed")
+NOT_OURS = ("reading 'schema'", "reading 'last_modified'", "Disposed", "null (reading 'kernel'")
 """Of Notebook 7 itself: the first on each of its pages, without any extension too, the second in
-some versions, from its line "Last Checkpoint". Of JupyterLab: the third, where a notebook is closed
-whose kernel starts. Nothing of ours has these words."""
+some versions, from its line "Last Checkpoint". Where a notebook is closed whose kernel starts: the
+third of JupyterLab, the fourth of ipywidgets, which then reads the kernel of no session. Nothing of
+ours has these words."""
 
 __all__ = ["browser_type_launch_args"]
 

@@ -139,20 +139,6 @@ def test_a_build_that_leaves_a_file_out_fails(checkout: Path, tools: Path) -> No
         hatch_build.build(checkout)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        timeout=800,
-    )
-    (file,) = folder.glob("*.whl")
-    return file
-
-
 def test_the_wheel_carries_the_viewer_once_and_no_sources_of_it(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     scripts = [name for name in names if name.endswith(("static/page.js", "widget.js"))]

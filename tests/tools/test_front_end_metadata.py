@@ -78,10 +78,10 @@ def test_jupyterlabs_extension_manager_finds_the_package() -> None:
 
 
 @pytest.mark.package
-def test_wheel_and_sdist_hold_what_they_need_and_nothing_stray(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+def test_wheel_and_sdist_hold_what_they_need_and_nothing_stray(
+    built: Path, wheel: Path, tmp_path: Path
+) -> None:
+    (sdist,) = built.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as packed:
         inside = packed.namelist()
     with tarfile.open(sdist) as packed:
