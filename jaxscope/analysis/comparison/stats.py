@@ -306,9 +306,9 @@ def _controlled(
     if conclusion is not RatioVerdict.SAME and nearest <= control.bound:
         conclusion = RatioVerdict.UNCLEAR
     return conclusion, (
-        f"Against the baseline and its twin in the same rounds it is {math.expm1(low):+.1%} to "
-        f"{math.expm1(high):+.1%}; the two differed by {math.expm1(control.apart):.1%}, "
-        f"at most {math.expm1(control.bound):.1%}."
+        f"Measured twice in the same rounds, the baseline differs from itself by "
+        f"{math.expm1(control.apart):.1%}, at most {math.expm1(control.bound):.1%}; this differs "
+        f"from the two by {math.expm1(low):+.1%} to {math.expm1(high):+.1%}."
     )
 
 
