@@ -30,10 +30,10 @@ PAIR := -m "not browser and not package and not ($(SHOWN))" --ignore=tests/tools
     --ignore=tests/test_words.py --ignore=tests/docs/test_architecture.py
 # What asks little of JAX gives the same there: on the oldest pair, whose Python is that of the main
 # pair, and on the newest where it takes long.
-LONG := --ignore=tests/bench/test_processes.py --ignore=tests/magics/cells/test_generated_cells.py \
+LONG := --ignore=tests/view --ignore=tests/bench/test_processes.py --ignore=tests/magics/cells/test_generated_cells.py \
     --ignore=tests/magics/transforms/test_transforms_property.py \
     --ignore=tests/magics/trying/test_trying_bad_input.py
-PURE := --ignore=tests/view --ignore=tests/model --ignore=tests/analysis --ignore=tests/results \
+PURE := --ignore=tests/model --ignore=tests/analysis --ignore=tests/results \
     --ignore=tests/frontend --ignore=tests/docs --ignore=tests/bench --ignore=tests/magics/trying \
     --ignore=tests/magics/options --ignore=tests/magics/cells/test_names_and_out.py \
     --ignore=tests/magics/cells/test_function_form.py \
