@@ -84,7 +84,9 @@ class Batching:
 
     @property
     def loop_flops(self) -> float:
-        """FLOPs of the same work in Python loops over the examples, which repeat unbatched work."""
+        """FLOPs of the same work in Python loops over the examples, which repeat unbatched work.
+
+        At most that where an example decides which branch is executed, or how long a loop runs."""
         return sum(each.flops * self.repeats(each) for each in self.equations)
 
     def repeats(self, each: BatchedEquation) -> int:

@@ -140,7 +140,10 @@ def _work(batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.flops, batching.loop_flops
     if not batched:
         return ""
-    if loop == batched:
+    results = {each.result for each in batching.equations}
+    if not _DATA_DEPENDENT.isdisjoint(results):
+        text = f"{words.flops(batched)} batched, counted on the jaxpr."
+    elif loop == batched:
         text = (
             f"{words.flops(batched)}, as many as in a Python loop over the {kind}, counted on the "
             "jaxpr: the batch saves the overhead of the calls."
@@ -151,12 +154,20 @@ def _work(batching: Batching, kind: _Kind) -> str:
             f"{kind} ({words.significant(loop / batched)} times), counted on the jaxpr: the loop "
             "repeats unbatched work."
         )
-    results = {each.result for each in batching.equations}
     if BatchingResult.WHILE_UNTIL_ALL_DONE in results:
         text += " A loop of unknown length counts once."
     if BatchingResult.SELECT_ALL_BRANCHES in results:
-        text += " The loop would execute one branch of each `cond`, so it does fewer."
+        text += (
+            " All branches of each `cond` are executed, in a Python loop one per "
+            f"{'example' if kind is _Kind.EXAMPLES else 'product'}."
+        )
     return text
+
+
+_DATA_DEPENDENT = frozenset(
+    (BatchingResult.SELECT_ALL_BRANCHES, BatchingResult.WHILE_UNTIL_ALL_DONE)
+)
+"""Results of operations whose work, in a Python loop over the examples, depends on the example."""
 
 
 def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> Table:
@@ -196,6 +207,7 @@ def _lines(
     record: Record, program: Program, batching: Batching, lines: dict[Place, BatchedLine]
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
+    known = all(each.result not in _DATA_DEPENDENT for each in batching.equations)
 
     def excerpt(place: Place) -> str:
         text = code(record, place, _CODE)
@@ -209,7 +221,7 @@ def _lines(
         (">", "partly", lambda row: str(len(row[1].partly)) if row[1].partly else ""),
         (">", "unbatched", lambda row: str(len(row[1].unbatched))),
         (">", "FLOPs", lambda row: words.short(row[1].flops)),
-        (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops)),
+        (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops) if known else ""),
         ("<", "batching result", lambda row: _line(row[1], batching, primitives)),
     )
 

@@ -57,15 +57,37 @@ def test_a_program_without_vmap_has_no_chapter(golden: m.Record) -> None:
 
 
 def test_the_lead_has_the_equations_and_the_flops(golden: m.Record) -> None:
-    made = written(golden, m.Batching((AXIS,), FOUND))
+    made = written(golden, m.Batching((AXIS,), FOUND[:3]))
     assert made is not None
     first, second = made.lead
     assert first == (
-        "`vmap` over 5 examples: 3 of 4 equations are batched, 1 is unbatched and done once."
+        "`vmap` over 5 examples: 2 of 3 equations are batched, 1 is unbatched and done once."
     )
-    assert second.startswith("48 FLOP batched and 60 FLOP in a Python loop over the examples")
-    assert "(1.25 times)" in second
-    assert "one branch of each `cond`" in second
+    assert second.startswith("33 FLOP batched and 45 FLOP in a Python loop over the examples")
+    assert "(1.36 times)" in second
+
+
+@pytest.mark.parametrize(
+    ("result", "ending"),
+    [
+        (
+            m.BatchingResult.SELECT_ALL_BRANCHES,
+            "All branches of each `cond` are executed, in a Python loop one per example.",
+        ),
+        (m.BatchingResult.WHILE_UNTIL_ALL_DONE, "A loop of unknown length counts once."),
+    ],
+)
+def test_a_python_loop_whose_work_depends_on_the_examples_has_no_flops(
+    golden: m.Record, result: m.BatchingResult, ending: str
+) -> None:
+    found = (*FOUND[:3], replace(FOUND[3], result=result))
+    made = written(golden, m.Batching((AXIS,), found))
+    assert made is not None
+    assert made.lead[1] == f"48 FLOP batched, counted on the jaxpr. {ending}"
+    table = made.parts[-1].table
+    assert table is not None
+    column = table.heads.index("FLOPs in a loop")
+    assert {row[column] for row in table.rows} == {""}
 
 
 def test_equal_flops_are_reported_as_equal(golden: m.Record) -> None:
