@@ -2,18 +2,18 @@
 
 These are estimates, made before XLA: an operation that XLA fuses, folds or shares counts in full. A
 transcendental counts as one operation per element. Data movement (reshapes, slices, gathers,
-broadcasts) counts as nothing.
+broadcasts) counts as nothing, and so does a primitive without a formula: `uncounted` names those.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jaxscope.analysis.jaxpr.autodiff_phase import Passes, phase
 from jaxscope.analysis.jaxpr.dataflow import Region, RegionStep
-from jaxscope.model import Phase
+from jaxscope.model import Equation, Phase
 
 Shape = tuple[int, ...]
 
@@ -24,15 +24,41 @@ _FREE_NAMES = """
     create_token after_all pvary sharding_constraint real imag complex random_wrap random_unwrap
     random_bits random_seed random_fold_in random_split threefry2x32 rng_bit_generator
     debug_callback debug_print io_callback pure_callback all_gather all_to_all ppermute axis_index
-    mesh_cast reshard layout_constraint pbroadcast pcast tie_in
+    mesh_cast reshard layout_constraint pbroadcast pcast tie_in zeros_like broadcast_to stack
+    unstack tile platform_index dimension_size iota_2x32_shape lu_pivots_to_permutation random_clone
+    get swap new_ref empty_ref free_ref freeze with_memory_space_constraint inspect_sharding
+    bcoo_transpose all_gather_invariant
 """
 _FREE = frozenset(_FREE_NAMES.split())
 _OF_INPUT_NAMES = """
     reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor argmax argmin
-    cumsum cumprod cummax cummin cumlogsumexp reduce_window_sum reduce_window_max psum
+    cumsum cumprod cummax cummin cumlogsumexp reduce reduce_window reduce_window_sum
+    reduce_window_max reduce_window_min select_and_scatter_add select_and_gather_add psum
     psum_invariant pmax pmin reduce_scatter
 """
 _OF_INPUT = frozenset(_OF_INPUT_NAMES.split())
+_ELEMENTWISE_NAMES = """
+    abs acos acosh add add_any addupdate and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt
+    ceil clamp clz conj cos cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt
+    igamma igamma_grad_a igammac is_finite le le_to lgamma log log1p log2 logistic lt lt_to max min
+    mul mulhi ne neg nextafter not or polygamma population_count pow random_gamma reciprocal
+    regularized_incomplete_beta rem rng_uniform round rsqrt select_n shift_left
+    shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan tanh xor zeta
+"""
+_ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
+_WITH_FORMULA_NAMES = """
+    dot_general ragged_dot_general conv_general_dilated bcoo_dot_general scatter-add scatter_add
+    scatter-mul scatter_mul scatter-sub scatter_sub scatter-min scatter_min scatter-max scatter_max
+    integer_pow sort top_k fft cholesky triangular_solve lu householder_product geqrf qr svd eigh
+    eig schur hessenberg tridiagonal
+"""
+_CALL_NAMES = """
+    jit pjit closed_call core_call call remat remat2 checkpoint custom_jvp_call custom_vjp_call
+    custom_lin shard_map scan while cond
+"""
+_COUNTED = frozenset(
+    (*_FREE, *_OF_INPUT, *_ELEMENTWISE, *_WITH_FORMULA_NAMES.split(), *_CALL_NAMES.split())
+)
 
 
 def equation_flops(
@@ -42,6 +68,8 @@ def equation_flops(
     if primitive in _FREE:
         return 0.0
     out = float(math.prod(outputs[0])) if outputs else 0.0
+    if primitive in _ELEMENTWISE:
+        return out
     if primitive in _OF_INPUT:
         return float(math.prod(inputs[0]))
     match primitive:
@@ -52,7 +80,14 @@ def equation_flops(
             kernel = inputs[1]
             features = kernel[params["dimension_numbers"].rhs_spec[0]]
             return 2.0 * out * math.prod(kernel) / features
-        case "scatter-add" | "scatter_add" | "scatter-mul" | "scatter_mul":
+        case "bcoo_dot_general":  # each stored element by a row of the other side
+            data, indices, rhs = inputs
+            (_, contracted), (_, batch) = params["dimension_numbers"]
+            batches = len(indices) - 2
+            stored = math.prod((*params["lhs_spinfo"].shape[:batches], *data[batches:]))
+            free = (rhs[axis] for axis in range(len(rhs)) if axis not in (*contracted, *batch))
+            return 2.0 * stored * math.prod(free)
+        case name if name.startswith("scatter"):
             return float(math.prod(inputs[2]))
         case "integer_pow":  # multiplications by repeated squaring
             power = abs(int(params["y"]))
@@ -76,7 +111,23 @@ def equation_flops(
             # Iterative: about ten n³ (Golub and Van Loan, Matrix Computations, tables 8.6.1, 8.3).
             return 10.0 * _batches(inputs[0]) * inputs[0][-1] ** 3
         case _:
-            return out
+            return 0.0
+
+
+def uncounted(
+    equations: Sequence[Equation], among: Callable[[Equation], bool] = lambda _: True
+) -> tuple[str, ...]:
+    """Primitives without a formula among a program's equations: a sum of FLOPs leaves them out.
+
+    Not those that are counted by the equations inside them.
+    """
+    parents = {equation.parent for equation in equations}
+    found = (
+        equation.primitive
+        for equation in equations
+        if equation.primitive not in _COUNTED and equation.id not in parents and among(equation)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _batches(shape: Shape) -> float:

@@ -17,6 +17,7 @@ from jaxscope.analysis.gradient.residual_rows import (
     peak_bytes,
     residuals_by_line,
 )
+from jaxscope.analysis.jaxpr.flops import uncounted
 from jaxscope.analysis.links.line_figures import BACKWARD, phase_shares
 from jaxscope.model import (
     Checkpoint,
@@ -74,8 +75,10 @@ def chapter(record: Record, program: Program) -> Chapter | None:
 def _lead(
     found: Gradient, compiled: Sequence[CompiledResidual], record: Record, program: Program
 ) -> Iterator[str]:
+    unknown = uncounted(program.equations, lambda one: one.phase is not Phase.PRIMAL)
+    least = "at least " if unknown else ""
     if found.jacobian is not None:
-        yield _jacobian(found.jacobian, program)
+        yield _jacobian(found.jacobian, program, least)
     if not any(equation.phase in BACKWARD for equation in program.equations):
         yield (
             "Forward mode: the derivative is computed beside the values, so no residuals are saved."
@@ -85,7 +88,12 @@ def _lead(
         yield _saved(found, compiled, record, program)
     else:
         yield "The backward pass reads no residuals: the function is linear."
-    if found.backward_flops and found.forward_flops:
+    if unknown:
+        yield (
+            f"The FLOPs of {words.names(unknown)} are unknown, so the forward and the backward "
+            "pass are not compared."
+        )
+    elif found.backward_flops and found.forward_flops:
         times = words.significant(found.backward_flops / found.forward_flops, 2)
         work = "about as many FLOPs as" if times == "1" else f"{times} times the FLOPs of"
         again = ""
@@ -97,15 +105,17 @@ def _lead(
         )
     if found.checkpoints and found.checkpoints[0].freed_bytes >= _WORTH:
         one = found.checkpoints[0]
-        share = one.flops / (found.forward_flops + found.backward_flops)
+        flops = f"{least}{words.flops(one.flops)} more"
+        if not unknown:
+            share = one.flops / (found.forward_flops + found.backward_flops)
+            flops += f" (+{words.percent(share)})"
         yield (
             f"`jax.checkpoint` on `{function_name(one)}` ({words.significant(one.calls)} calls) "
-            f"would free about {words.size(one.freed_bytes)}, for {words.flops(one.flops)} more "
-            f"(+{words.percent(share)}), estimated."
+            f"would free about {words.size(one.freed_bytes)}, for {flops}, estimated."
         )
 
 
-def _jacobian(jacobian: Jacobian, program: Program) -> str:
+def _jacobian(jacobian: Jacobian, program: Program, least: str) -> str:
     modes, products = ("reverse", "forward"), ("VJP", "JVP")
     numbers = ("output", "input")
     if not jacobian.reverse:
@@ -115,7 +125,7 @@ def _jacobian(jacobian: Jacobian, program: Program) -> str:
     text = (
         f"{'Hessian, the gradient differentiated' if hessian else 'Jacobian'} in {modes[0]} mode: "
         f"{words.count(jacobian.products, products[0])}, one per {numbers[0]} number, "
-        f"{words.flops(flops)}."
+        f"{least}{words.flops(flops)}."
     )
     if jacobian.other_products is None:
         return text
@@ -130,7 +140,8 @@ def _jacobian(jacobian: Jacobian, program: Program) -> str:
     best = modes[0] if flops <= estimate else modes[1]
     return (
         f"{text} {modes[1].capitalize()} mode would take "
-        f"{words.count(jacobian.other_products, products[1])}, about {words.flops(estimate)}: "
+        f"{words.count(jacobian.other_products, products[1])}, "
+        f"{least or 'about '}{words.flops(estimate)}: "
         f"{best} mode fits. {how}"
     )
 

@@ -6,6 +6,7 @@ from collections import Counter
 from enum import StrEnum
 
 from jaxscope import words
+from jaxscope.analysis.jaxpr.flops import uncounted
 from jaxscope.analysis.links.line_figures import defining_lines
 from jaxscope.analysis.vmap.lines import BatchedLine, LineResult, batched_lines, line_results
 from jaxscope.model import (
@@ -49,7 +50,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
         Part("Axes" if len(batching.axes) > 1 else "", _axes(record, program, batching, kind)),
         Part("Line by line", _lines(record, program, batching, lines), brief=brief),
     )
-    lead = [_what(program, batching, kind), _work(batching, kind)]
+    lead = [_what(program, batching, kind), _work(program, batching, kind)]
     return Chapter("batching", "Batching", tuple(filter(None, lead)), parts)
 
 
@@ -136,12 +137,17 @@ def _examples(axis: BatchAxis) -> str:
     return f"{number} (`{axis.name}`)" if axis.name else number
 
 
-def _work(batching: Batching, kind: _Kind) -> str:
+def _work(program: Program, batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.flops, batching.loop_flops
     if not batched:
         return ""
     results = {each.result for each in batching.equations}
-    if not _DATA_DEPENDENT.isdisjoint(results):
+    if unknown := _uncounted(program, batching):
+        text = (
+            f"At least {words.flops(batched)} batched, counted on the jaxpr: the FLOPs of "
+            f"{words.names(unknown)} are unknown."
+        )
+    elif not _DATA_DEPENDENT.isdisjoint(results):
         text = f"{words.flops(batched)} batched, counted on the jaxpr."
     elif loop == batched:
         text = (
@@ -168,6 +174,11 @@ _DATA_DEPENDENT = frozenset(
     (BatchingResult.SELECT_ALL_BRANCHES, BatchingResult.WHILE_UNTIL_ALL_DONE)
 )
 """Results of operations whose work, in a Python loop over the examples, depends on the example."""
+
+
+def _uncounted(program: Program, batching: Batching) -> tuple[str, ...]:
+    under = {each.equation for each in batching.equations}
+    return uncounted(program.equations, lambda one: one.id in under)
 
 
 def _axes(record: Record, program: Program, batching: Batching, kind: _Kind) -> Table:
@@ -207,7 +218,9 @@ def _lines(
     record: Record, program: Program, batching: Batching, lines: dict[Place, BatchedLine]
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
-    known = all(each.result not in _DATA_DEPENDENT for each in batching.equations)
+    known = not _uncounted(program, batching) and all(
+        each.result not in _DATA_DEPENDENT for each in batching.equations
+    )
 
     def excerpt(place: Place) -> str:
         text = code(record, place, _CODE)

@@ -4,7 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from jaxscope.analysis.jaxpr.flops import equation_flops
+from jaxscope.analysis.jaxpr.flops import equation_flops, uncounted
+from jaxscope.model import Equation, Phase
+
+
+def sparse(shape):
+    return SimpleNamespace(shape=shape)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,23 @@ from jaxscope.analysis.jaxpr.flops import equation_flops
         ("cholesky", [(2, 3, 3)], [(2, 3, 3)], {}, 2 * 27 / 3),
         ("lu", [(3, 3)], [(3, 3), (3,), (3,)], {}, 18),
         ("triangular_solve", [(3, 3), (3, 2)], [(3, 2)], {}, 18),
-        ("a primitive of tomorrow", [(4,)], [(4,)], {}, 4),
+        (
+            "bcoo_dot_general",
+            [(60,), (60, 2), (20, 7)],
+            [(10, 7)],
+            {"dimension_numbers": (((1,), (0,)), ((), ())), "lhs_spinfo": sparse((10, 20))},
+            2 * 60 * 7,
+        ),
+        (  # a batch of matrices, of which one is broadcast
+            "bcoo_dot_general",
+            [(1, 60), (1, 60, 2), (3, 20, 7)],
+            [(3, 10, 7)],
+            {"dimension_numbers": (((2,), (1,)), ((0,), (0,))), "lhs_spinfo": sparse((3, 10, 20))},
+            3 * 2 * 60 * 7,
+        ),
+        ("scatter-max", [(10, 3), (2, 1), (2, 3)], [(10, 3)], {}, 6),
+        ("reduce", [(4, 8), ()], [()], {}, 32),
+        ("a primitive of tomorrow", [(4,)], [(4,)], {}, 0),
     ],
 )
 def test_flops_of_one_equation(primitive, inputs, outputs, params, expected):
@@ -57,3 +78,13 @@ def test_flops_of_one_equation(primitive, inputs, outputs, params, expected):
 def test_parameters_that_jax_changed_are_an_error_for_the_caller_to_catch():
     with pytest.raises(KeyError):
         equation_flops("dot_general", [(4, 3), (3, 5)], [(4, 5)], {})
+
+
+def test_a_primitive_is_uncounted_without_a_formula_and_without_equations_inside():
+    primitives = (("add", None), ("ffi_call", None), ("a_call", None), ("mul", 2), ("eigh", None))
+    equations = [
+        Equation(number, name, None, (), Phase.PRIMAL, parent=parent)
+        for number, (name, parent) in enumerate(primitives)
+    ]
+    assert uncounted(equations) == ("ffi_call",)
+    assert uncounted(equations, lambda one: one.id > 1) == ()

@@ -167,6 +167,29 @@ def test_equal_flops_backward_and_forward_read_as_equal():
     assert "On the jaxpr, the backward pass does about as many FLOPs as the forward pass: " in words
 
 
+def test_passes_with_a_primitive_of_unknown_flops_are_not_compared():
+    @jax.custom_vjp
+    def called(x):
+        return jax.pure_callback(lambda v: v * 2, X, x)
+
+    called.defvjp(lambda x: (called(x), ()), lambda _, g: (g * 2.0,))
+    report = inspected(jax.grad(lambda x: jnp.sum(jnp.sin(called(x)))), X)
+    program = report.programs[0]
+    equations = tuple(
+        dataclasses.replace(e, primitive="ffi_call") if e.primitive == "pure_callback" else e
+        for e in program.equations
+    )
+    assert equations != program.equations
+    lead = " ".join(
+        gradient.chapter(report.record, dataclasses.replace(program, equations=equations)).lead
+    )
+    assert "times the FLOPs" not in lead
+    assert (
+        "The FLOPs of `ffi_call` are unknown, so the forward and the backward pass are not "
+        "compared."
+    ) in lead
+
+
 def test_one_compiled_residual_is_live_and_not_are():
     report = inspected(jax.grad(lambda w: jnp.sum(jnp.sin(jnp.tanh(X @ w)) ** 2)), jnp.ones((8, 3)))
     assert len(report.compiled_residuals()) == 1

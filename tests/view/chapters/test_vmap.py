@@ -90,6 +90,17 @@ def test_a_python_loop_whose_work_depends_on_the_examples_has_no_flops(
     assert {row[column] for row in table.rows} == {""}
 
 
+def test_flops_that_are_partly_unknown_are_a_lower_bound(
+    golden: m.Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "EQUATIONS", (*EQUATIONS[:2], ("ffi_call", 3)))
+    made = written(golden, m.Batching((AXIS,), FOUND[:3]))
+    assert made is not None
+    assert made.lead[1] == (
+        "At least 33 FLOP batched, counted on the jaxpr: the FLOPs of `ffi_call` are unknown."
+    )
+
+
 def test_equal_flops_are_reported_as_equal(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
     assert made is not None
