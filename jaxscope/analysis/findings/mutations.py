@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, line_of
 from jaxscope.analysis.findings.side_effects import side_effect
-from jaxscope.model import Finding
+from jaxscope.analysis.python.parse import Code
+from jaxscope.analysis.python.scopes import Function
+from jaxscope.model import Finding, Form
 
 _MUTATING = {
     "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
@@ -16,8 +18,13 @@ _MUTATING = {
 
 def mutations(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Variables outside a function that its traced code changes."""
+    if traced.block:
+        return  # block form refuses mutations or makes them on every run
+    # jaxscope traces a function of its own jit again when what it reads has changed, so a mutation
+    # happens on every call.
+    own_jit = evidence.record.form in (Form.FUNCTION, Form.LINE, Form.CALL)
     for scope in traced.scopes:
-        if not traced.block:  # block form refuses mutations or makes them on every run
+        if not own_jit or _is_jitted(scope, traced):
             yield from _mutations(traced, scope)
 
 
@@ -87,22 +94,48 @@ def _mutated(
             return "", ""
 
 
+def _definition(scope: TracedScope, traced: TracedCode) -> tuple[Code, Function] | None:
+    for code in traced.codes:
+        for node in code.functions if code.index == scope.source else ():
+            if node.name == scope.name and tuple(node.body) == scope.body:
+                return code, node
+    return None
+
+
+def _decorators(node: Function) -> str:
+    return " ".join(map(ast.unparse, node.decorator_list))
+
+
+def _is_jitted(scope: TracedScope, traced: TracedCode) -> bool:
+    """Whether the user's code jits the function, by a decorator or as in `step = jax.jit(f)`."""
+    found = _definition(scope, traced)
+    if found is None:
+        return False
+    return "jit" in _decorators(found[1]) or any(
+        isinstance(node, ast.Call)
+        and node.args
+        and ast.unparse(node.args[0]) == scope.name
+        and "jit" in traced.dotted(node.func)
+        for node in found[0].nodes
+    )
+
+
 def _self_is_static(scope: TracedScope, traced: TracedCode) -> bool:
     """Whether `self` is older than the call: by a decorator such as `@partial(jax.jit,
     static_argnums=0)`, or because its class is plain and no traced code makes an instance.
 
     An instance of a plain class cannot be an argument of a compiled function.
     """
-    for code in traced.codes:
-        for node in code.functions if code.index == scope.source else ():
-            if node.name == scope.name and tuple(node.body) == scope.body:
-                decorators = " ".join(ast.unparse(d) for d in node.decorator_list)
-                if "jit" in decorators:
-                    return "static_arg" in decorators
-                classes = [c for c in ast.walk(code.tree) if isinstance(c, ast.ClassDef)]
-                owner = next((c for c in classes if node in c.body), None)
-                return owner is not None and _is_plain(owner, traced)
-    return False
+    found = _definition(scope, traced)
+    if found is None:
+        return False
+    code, node = found
+    decorators = _decorators(node)
+    if "jit" in decorators:
+        return "static_arg" in decorators
+    classes = [c for c in ast.walk(code.tree) if isinstance(c, ast.ClassDef)]
+    owner = next((c for c in classes if node in c.body), None)
+    return owner is not None and _is_plain(owner, traced)
 
 
 def _is_plain(owner: ast.ClassDef, traced: TracedCode) -> bool:
