@@ -93,6 +93,18 @@ class FunctionCall:
         """The arguments by name."""
         return {**dict(zip(self.parameter_names(), self.args, strict=True)), **self.kwargs}
 
+    def left_out(self) -> dict[str, Any]:
+        """The default values of the parameters that are not given."""
+        try:
+            given = self.signature().bind(*self.args, **self.kwargs)
+        except (ValueError, TypeError):
+            return {}
+        return {
+            name: one.default
+            for name, one in given.signature.parameters.items()
+            if name not in given.arguments and one.default is not one.empty
+        }
+
     def plain(self) -> Any:
         """Call as plain Python, on the call's own line, where errors and library code then are."""
         code = compile("function(*args, **kwargs)", CALL_FILE, "eval")
@@ -116,7 +128,7 @@ class PlainCall(TracedForm):
         for name in composition.extra_names:
             if name not in values and name in namespace:
                 values[name] = namespace[name]
-        inputs = Inputs(values, settings, shapes=True)
+        inputs = Inputs(values, settings, shapes=True, left_out=call.left_out())
         refused = refused_donation(inputs.arguments.donated_arrays(), namespace, call.mentioned)
         if refused is not None:
             raise refused

@@ -65,11 +65,14 @@ class Inputs:
         *,
         shapes: bool = False,
         asked: Collection[str] = (),
+        left_out: Mapping[str, Any] | None = None,
     ) -> None:
         """With `shapes`, a `jax.ShapeDtypeStruct` counts as an array, as in a call.
 
         Numbers of the names in `asked` are static, because their Python type or text is used.
+        `left_out` are the default values of the parameters that a call does not give.
         """
+        self.left_out = left_out or {}
         self._asked = asked
         self._settings = settings
         self._shapes = shapes
@@ -115,6 +118,12 @@ class Inputs:
             for leaf in self._leaves()
             if not leaf.choice.traced and not is_code(leaf.value)
         )
+
+    def untraced(self) -> tuple[Node, ...]:
+        """All that may decide the program beside the traced leaves: static ones, functions and
+        classes too, and the containers, which may have static fields."""
+        nodes = [part for node in self._nodes.values() for part in pytrees.parts(node)]
+        return tuple([n for n in nodes if not isinstance(n, InputLeaf) or not n.choice.traced])
 
     def statics(self) -> dict[str, Any]:
         """The static leaves by path: the constants of a generated function."""

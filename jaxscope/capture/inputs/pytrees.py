@@ -107,6 +107,14 @@ def objects(node: Node) -> Iterator[Object]:
             yield from objects(child)
 
 
+def parts(node: Node) -> Iterator[Node]:
+    """The node and everything below it, in order."""
+    yield node
+    if isinstance(node, Branch):
+        for child in node.children:
+            yield from parts(child)
+
+
 def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
     """The traced leaves as a pytree of dicts, so that JAX names them as users do."""
     if isinstance(node, InputLeaf):

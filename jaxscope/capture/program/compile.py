@@ -260,7 +260,7 @@ def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | N
     if owner is None:
         return None
     cell = sources.all()
-    return CellIdentity(owner, cell[0].text if cell else "", request.statics, request.called)
+    return CellIdentity(owner, cell[0].text if cell else "", request.constants, request.called)
 
 
 def traced_by_user(stage: Any) -> TracedProgram:

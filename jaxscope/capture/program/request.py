@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from jaxscope.capture import _jax
+from jaxscope.capture.compiles.signature.constants import Constant
 from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
 from jaxscope.capture.options.composition import JIT, Composition
@@ -38,8 +39,8 @@ class CompileRequest:
     """The transforms with their options, outermost first."""
     base: Base | None = None
     """The program inside the transforms; None for a decorated function, where only JAX has it."""
-    statics: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Values that the program holds as constants, by name, in short texts."""
+    constants: Sequence[Constant] = ()
+    """All that may decide the program of a cell beside its arguments."""
     called: Any = None
     """The function of the user's where the program is one call of it."""
     programs: Programs | None = None

@@ -9,8 +9,10 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.compiles.causes.text import TRANSFORMS
+from jaxscope.capture.compiles.signature.constants import Compared, Constant
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments, named
+from jaxscope.capture.inputs.pytrees import Branch, Object
 from jaxscope.capture.jaxpr.untransformed import Base
 from jaxscope.capture.options.composition import Composition, GradOptions, PmapOptions, VmapOptions
 from jaxscope.capture.options.settings import NoInputError, TransformError
@@ -38,11 +40,14 @@ class TransformedForm:
         table.check(composition, form.where)
         self.levels: list[Level] = []
         if not composition.is_plain:
+            missing = None
             try:
                 self.levels = table.levels(composition, Level.outermost(form))
-            except NoInputError:
+            except NoInputError as error:
+                missing = error
+            if missing is not None:  # not inside `except`, so that a NameError shows no other error
                 form.read_unbound()
-                raise
+                raise missing
         self._results = 0
         self._tree: Any = None
 
@@ -64,9 +69,6 @@ class TransformedForm:
             base = Base(traced, arguments.paths, as_user)
             made = table.transformed(self.composition, base, self.levels, form.value_line)
             program = self._flat(made)
-        statics = {value.name: value.aval for value in form.inputs.static_values()}
-        # A different composition is a different program of the same cell.
-        statics[TRANSFORMS] = str(self.composition)
         return CompileRequest(
             name,
             self.composition.titles,
@@ -75,8 +77,26 @@ class TransformedForm:
             paths=arguments.paths,
             composition=self.composition,
             base=base,
-            statics=statics,
+            constants=self._constants(),
         )
+
+    def _constants(self) -> list[Constant]:
+        found = [
+            Constant(node.path, node.original, Compared.CONTAINER)
+            if isinstance(node, Branch)
+            else Constant(
+                node.path, node.value, Compared.NOT if isinstance(node, Object) else Compared.VALUE
+            )
+            for node in self._form.inputs.untraced()
+        ]
+        left_out = self._form.inputs.left_out.items()
+        found += [Constant(name, value, left_out=True) for name, value in left_out]
+        given = [leaf.value for leaf in self._form.inputs.arguments.leaves]
+        arrays = [id(value) for value in given if hasattr(value, "shape")]
+        if len(set(arrays)) < len(arrays):  # an array that is used twice may be two the next time
+            found.append(Constant("aliases", None, Compared.NOT))
+        # A different composition is a different program of the same cell.
+        return [Constant(TRANSFORMS, str(self.composition), Compared.TEXT), *found]
 
     def arguments(self) -> Arguments:
         """The arguments, those that are mapped with a word on their axes."""

@@ -93,3 +93,42 @@ def test_a_call_is_compared_by_the_function_that_it_calls(notebook: Notebook) ->
     assert brief.startswith("`f` and its arguments are unchanged, so something that it calls")
     notebook.must("f = jax.vmap(f)")
     assert briefs() == ["f was redefined"]
+
+
+def test_a_call_is_compared_by_its_static_fields_and_its_defaults(notebook: Notebook) -> None:
+    notebook.must(
+        "from dataclasses import dataclass\n"
+        "from functools import partial\n"
+        "@partial(jax.tree_util.register_dataclass, data_fields=['pos'], meta_fields=['mass'])\n"
+        "@dataclass\n"
+        "class State:\n"
+        "    pos: jax.Array\n"
+        "    mass: float\n"
+        "x = jnp.ones(7)"
+    )
+    (_, changed) = causes(
+        notebook,
+        "%%jaxjit -n 1 -o r\n"
+        "def leap(s, dt):\n"
+        "    return s.pos + dt / s.mass\n"
+        "a = leap(State(x, 2.0), 0.1)\n"
+        "b = leap(State(x, 3.0), 0.1)",
+    )
+    assert changed == (CauseKind.STATIC_VALUE, "s.mass", "s.mass: 2.0 → 3.0")
+    (_, flag, mu) = causes(
+        notebook,
+        "%%jaxjit -n 1 -o r\n"
+        "def scaled(x, mu, flag=True):\n"
+        "    return x * mu if flag else -x * mu\n"
+        "a = scaled(x, 1.5)\n"
+        "b = scaled(x, 1.5, flag=False)\n"
+        "c = scaled(x, 2)",
+    )
+    assert flag == (CauseKind.STATIC_VALUE, "flag", "flag: True → False")
+    assert mu == (CauseKind.STATIC_VALUE, "mu", "mu: float → int 2")
+
+
+def test_a_call_with_another_function(notebook: Notebook) -> None:
+    cell = "%%jaxjit -n 1 -o r\ndef use(x, fn):\n    return fn(x)\n"
+    (_, changed) = causes(notebook, f"{cell}a = use(x, jnp.sin)\nb = use(x, jnp.cos)")
+    assert changed == (CauseKind.STATIC_VALUE, "fn", "fn: sin → cos")

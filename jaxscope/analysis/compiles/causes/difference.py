@@ -27,6 +27,9 @@ class _Changed:
         return 1
 
 
+NUMBERS = ("bool", "int", *[f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+"""Types of the numbers that a cell does not trace by itself, as it does a float."""
+
 PlainKind = Literal[
     CauseKind.FUNCTION_COLLECTED, CauseKind.CLOSURE, CauseKind.CONTEXT, CauseKind.CALL_STYLE,
     CauseKind.EAGER_BODY, CauseKind.VMAP_SIZE, CauseKind.SHARDING, CauseKind.DEVICE,
@@ -64,6 +67,8 @@ class Redefinition(_Changed):
     code: Literal["same", "edited"]
     """Whether its text changed too: new code has to be compiled."""
     of_cell: bool = False
+    known: bool = True
+    """Everything that the cell takes was compared, and is equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +92,10 @@ class StaticValueChange(_Changed):
     of: Literal["argument", "field", "leaf", "cell"] = "argument"
     field: str = ""
     """The static field of a treedef that it is a part of."""
+    type: str = ""
+    """The Python type of a constant of a cell; empty when unknown, and for a default value."""
+    traced: Literal["", "before", "now"] = ""
+    """The call in which JAX traced it instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes import settings
 from jaxscope.analysis.compiles.causes.arguments import arguments
+from jaxscope.analysis.compiles.causes.constants import constants, unread, without_moved
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.no_difference import linked_again, unknown
-from jaxscope.analysis.compiles.causes.parts import unread
+from jaxscope.analysis.compiles.causes.parts import unread as unread_parts
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import Cause, CauseKind
@@ -104,7 +105,9 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
     if not found and not signature.function.reusable:
         return Explained((linked_again(signature.function.called),), one.serial)
     if not found and signature.function.cell_id:
-        found = [diff.Redefinition("", code="same", of_cell=True)]
+        captured = (*one.signature.function.captured, *signature.function.captured)
+        known = not any(map(unread, captured))
+        found = [diff.Redefinition("", code="same", of_cell=True, known=known)]
     if not found and signature.transform:
         why = f"JAX does not show what {signature.transform} changed, such as the axis of the batch"
         return Explained((unknown(signature.function.name, why),), one.serial)
@@ -119,7 +122,9 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
 def _all_read(call: CallSignature) -> bool:
     """Whether equal signatures prove equal calls."""
     static = [one.parts for one in call.statics if not one.identity]
-    return not any(unread(one) for one in [*static, *[a.structure.parts for a in call.arguments]])
+    return not any(
+        unread_parts(one) for one in [*static, *[a.structure.parts for a in call.arguments]]
+    )
 
 
 def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:
@@ -128,7 +133,11 @@ def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference
         before.function, now.function, elsewhere=one.elsewhere, dead=one.dead
     )
     yield from _bodies(before, now)
-    yield from arguments(before, now)
+    if now.function.cell_id:
+        yield from constants(before, now)
+        yield from arguments(without_moved(before, now), without_moved(now, before))
+    else:
+        yield from arguments(before, now)
     yield from settings.options(before, now)
     yield from settings.context(before, now)
 

@@ -100,8 +100,6 @@ def functions(
         # differs.
         if a.code_hash != b.code_hash:
             yield diff.Redefinition(b.called, code="edited", of_cell=True)
-        for before, now in _recaptured(a, b):
-            yield diff.StaticValueChange(now.name, before.text, now.text, of="cell")
         return
     place = at(b.file, b.line)
     if a.code_id != b.code_id or not b.code_id:

@@ -141,12 +141,20 @@ class StaticArgument:
 
 @dataclass(frozen=True, slots=True)
 class CapturedValue:
-    """A value captured by a function: in a closure, a default, a partial, a bound self."""
+    """A value captured by a function: in a closure, a default, a partial, a bound self; or a
+    constant of a cell that is one program, by its path."""
 
     name: str
     text: str
     token: int
     parts: tuple[StaticPart, ...] = ()
+    _: KW_ONLY
+    type: str = ""
+    """The Python type of a constant of a cell."""
+    left_out: bool = False
+    """The default value of a parameter that a call of a cell leaves out."""
+    of_field: bool = False
+    """A static field of a registered container."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.arguments import KEY, wider
-from jaxscope.analysis.compiles.causes.difference import Difference
+from jaxscope.analysis.compiles.causes.difference import NUMBERS, Difference
 from jaxscope.analysis.compiles.causes.settings import ABSENT, MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.model import Cause, CauseKind
@@ -20,6 +20,7 @@ TRANSFORMS = "the transforms"
 """Name of the constant of a cell that holds its composition of transforms."""
 _IDENTITY = "JAX caches programs by function identity"
 _TREEDEF = "The pytree structure (treedef)"
+_FILL = "in place of `None`, one that changes nothing, such as zeros, ones or an all-true mask."
 _SIZES = re.compile(r"[\[(]([\d, ]*)[\])]")
 _DTYPES = {
     f"{short}{bits}": f"{long}{bits}"
@@ -85,6 +86,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             called = signature.function.called
             same = f"`{called}` and its arguments" if called else "The cell and its inputs"
             text = f"{same} are unchanged, so something that it calls or reads changed."
+            if not d.known:
+                text = f"Something that {f'`{called}`' if called else 'the cell'} reads changed."
         case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path} changed since compilation {nearest}."
         case CauseKind.REDEFINED:
@@ -138,6 +141,23 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 f"The transforms above the cell changed: {change}. Each composition is its own "
                 "program."
             )
+        case CauseKind.STATIC_VALUE if d.of == "cell" and d.traced:
+            was, now = "traced", "a compile-time constant"
+            if d.traced == "now":
+                was, now = now, was
+            text = f"{path} was {was} ({d.before}) and is now {now} ({d.after})."
+            fix = f"Pass `{d.path}` as one type in every call."
+            if not d.type:
+                fix = f"Pass `{d.path}` in every call."
+            traced, constant = (d.before, d.after) if d.traced == "before" else (d.after, d.before)
+            if constant == "None":
+                fix = f"Pass an array for `{d.path}` in every call: {_FILL}"
+            elif d.type in NUMBERS and traced == "float" and d.type != "bool":
+                number = constant.removeprefix(f"{d.type} ")
+                fix = (
+                    f"Write `{number}.0` for `{d.path}`: a float is traced, an int is not. Or "
+                    f"trace ints too, with `-t {_root(d.path)}`."
+                )
         case CauseKind.STATIC_VALUE if d.of == "field" and d.field != d.path:
             text = f"The static part {path} changed: {change}."
             fix = f"Create `{d.field or _root(d.path)}` once and reuse it, or keep to a few values."
@@ -155,7 +175,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             )
         case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
-            fix = f"Trace it with `-t {d.path}`, unless a shape or a Python branch depends on it."
+            if d.type in NUMBERS:
+                fix = (
+                    f"Trace it with `-t {_root(d.path)}`, unless a shape or a Python branch "
+                    "depends on it."
+                )
         case CauseKind.STATIC_VALUE:
             text = f"The static argument {path} changed: {change}."
             fix = (
@@ -178,10 +202,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             if d.change == "class":
                 fix = f"Define the class `{d.after}` once, outside the function that uses it."
             elif "None" in (d.before, d.after):
-                fix = (
-                    f"Pass an array for `{d.path}` in every call: in place of `None`, one that "
-                    "changes nothing, such as zeros, ones or an all-true mask."
-                )
+                fix = f"Pass an array for `{d.path}` in every call: {_FILL}"
         case CauseKind.EAGER_BODY:
             text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
             fix = (

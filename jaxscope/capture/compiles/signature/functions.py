@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from typing import Any
 from jaxscope.analysis.compiles.causes.settings import OWNER
 from jaxscope.analysis.compiles.causes.signature import CapturedValue, JittedFunction
 from jaxscope.capture import _jax
+from jaxscope.capture.compiles.signature.constants import Constant, described
 from jaxscope.capture.compiles.signature.description import describe
 from jaxscope.capture.compiles.signature.values import ObjectIds, code_text
 
@@ -118,15 +119,14 @@ class CellIdentity:
     owner: Any
     """One object for all runs: the programs of the cell, or the function that a script called."""
     text: str
-    statics: Mapping[str, str]
-    """Compile-time constants of the program, by name, as short texts."""
+    constants: Sequence[Constant]
+    """All that may decide the program beside its arguments."""
     called: Any = None
     """The function of a program that is one call of it; its code counts, not the text."""
 
     def of(self, program: JittedFunction, ids: ObjectIds) -> JittedFunction:
         """The program as the cell's."""
-        captured = [CapturedValue(name, text, hash(text)) for name, text in self.statics.items()]
-        owner = {"cell_id": ids.of(self.owner), "captured": tuple(captured)}
+        owner = {"cell_id": ids.of(self.owner), "captured": described(self.constants, ids)}
         if self.called is not None:
             called = function(self.called, ids)
             reusable = self.owner is not self.called

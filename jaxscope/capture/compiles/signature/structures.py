@@ -98,13 +98,13 @@ def _walk(value: Any, path: str, found: Description) -> None:
         return
     found.node(kind, path)
     if kind is not dict and static is not None:
-        for at, one in _static_fields(value, kind, static):
+        for at, one in static_fields(value, kind, static):
             found.field(one, path + at)
     for keys, child in pairs:
         _walk(child, path + jax.tree_util.keystr(keys), found)
 
 
-def _static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
+def static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
     """Static fields of one container, by the names of its attributes.
 
     A name is given only to the very object that the attribute holds.

@@ -18,7 +18,9 @@ from jaxscope.analysis.compiles.causes.signature import (
     ControlFlowBody,
     Holder,
     JittedFunction,
+    PartKind,
     StaticArgument,
+    StaticPart,
     Structure,
     TracedArgument,
 )
@@ -38,6 +40,9 @@ F = JittedFunction(1, "f", "f", "__main__", "train.py", line=3, code_id=7, code_
 
 def array(*shape: int, dtype: str = "f32", **more) -> ArgumentLeaf:
     return ArgumentLeaf(shape, dtype, 4, type="jax.Array", **more)
+
+
+PYTHON = ArgumentLeaf((), "f32", 4, True, Holder.PYTHON, type="float")
 
 
 def call(*leaves: ArgumentLeaf, **more) -> CallSignature:
@@ -233,13 +238,76 @@ def test_a_cell_is_compared_by_its_code_and_its_constants():
     cell = JittedFunction(1, "cell", cell_id=9, code_hash=5, captured=(CapturedValue("n", "3", 3),))
     again = replace(cell, object_id=2)
     assert causes(call(function=again), call(function=cell)).causes[0].text.startswith("The cell")
-    other = replace(again, captured=(CapturedValue("n", "4", 4),))
+    other = replace(again, captured=(CapturedValue("n", "4", 4, type="int"),))
     (cause,) = causes(call(function=other), call(function=cell)).causes
     assert (cause.kind, cause.brief) == (K.STATIC_VALUE, "n: 3 → 4")
     assert "`-t n`" in cause.fix
     edited = replace(again, code_hash=6)
     (cause,) = causes(call(function=edited), call(function=cell)).causes
     assert (cause.kind, cause.brief) == (K.REDEFINED, "the code of the cell changed")
+
+
+def a_cell(*leaves: ArgumentLeaf, captured: tuple[CapturedValue, ...] = ()) -> CallSignature:
+    cell = JittedFunction(1, "cell", cell_id=9, code_hash=5, captured=captured)
+    return call(*leaves, function=replace(cell, object_id=2))
+
+
+def test_a_constant_that_cannot_be_traced_is_not_to_be_traced():
+    def mode(text: str) -> CallSignature:
+        return a_cell(captured=(CapturedValue("mode", text, hash(text), type="str"),))
+
+    (cause,) = causes(mode("'sum'"), mode("'mean'")).causes
+    assert (cause.brief, cause.fix) == ("mode: 'mean' → 'sum'", "")
+
+
+@pytest.mark.parametrize(
+    ("constant", "text", "fix"),
+    [
+        (CapturedValue("x", "1", 1, type="int"), "int 1", "Write `1.0` for `x`"),
+        (CapturedValue("x", "True", 1, type="bool"), "bool True", "Pass `x` as one type"),
+        (CapturedValue("x", "None", 1, type="NoneType"), "None", "Pass an array for `x`"),
+        (CapturedValue("x", "2.0", 1, left_out=True), "2.0 by default", "Pass `x` in every"),
+    ],
+)
+def test_what_a_cell_traced_and_holds_as_a_constant_now(constant, text, fix):
+    traced, held = a_cell(PYTHON), a_cell(captured=(constant,))
+    (cause,) = causes(held, traced).causes
+    assert cause.text == f"`x` was traced (float) and is now a compile-time constant ({text})."
+    assert cause.fix.startswith(fix)
+    (cause,) = causes(traced, held).causes
+    assert cause.text == f"`x` was a compile-time constant ({text}) and is now traced (float)."
+    assert cause.fix.startswith(fix)
+
+
+def test_an_attribute_that_becomes_a_constant_leaves_the_others_alone():
+    def of(*paths: str, **more: tuple[CapturedValue, ...]) -> CallSignature:
+        given = TracedArgument("s", Structure(hash(paths), paths), (PYTHON,) * len(paths))
+        return replace(a_cell(**more), arguments=(given,))
+
+    before = of("['lr']", "['pos']")
+    now = of("['pos']", captured=(CapturedValue("s.lr", "1", 1, type="int"),))
+    assert [c.brief for c in causes(now, before).causes] == ["s.lr: float → int 1"]
+
+
+def test_equal_parts_prove_nothing_where_some_could_not_be_read():
+    hidden = CapturedValue("a", "…", 0, (StaticPart("", "…", 0, PartKind.UNREAD),))
+    (cause,) = causes(a_cell(captured=(hidden,)), a_cell()).causes
+    assert cause.text == "Something that the cell reads changed."
+    one, two = (
+        CapturedValue("a", "Model object", n, (StaticPart("", "Model object", n, PartKind.OBJECT),))
+        for n in (1, 2)
+    )
+    (cause,) = causes(a_cell(captured=(two,)), a_cell(captured=(one,))).causes
+    assert cause.text == "Something that the cell reads changed."
+
+
+def test_a_container_of_a_cell_changes_its_class():
+    def of(kind: str, number: int) -> CallSignature:
+        part = StaticPart("", kind, number, PartKind.CLASS)
+        return a_cell(captured=(CapturedValue("s", kind, number, (part,)),))
+
+    (cause,) = causes(of("tuple", 2), of("list", 1)).causes
+    assert cause.text == "The pytree structure (treedef) of `s` changed: list → tuple."
 
 
 @pytest.mark.parametrize(
