@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 
+from jaxscope.bench.variants.changed_state import State
+from jaxscope.bench.variants.contents import is_code
 from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.inputs.traced_or_static import choose
 from jaxscope.capture.program.compile import Captured
@@ -33,6 +35,8 @@ class BuiltProgram:
     """Compilations of every further run of a cell."""
     again_s: float = 0.0
     """Seconds of its second run."""
+    state: Mapping[str, State] = field(default_factory=dict[str, State])
+    """The objects that the code may change in place, after its first run."""
 
     def same_program(self, other: BuiltProgram) -> bool:
         """Whether both were lowered to the same text."""
@@ -58,7 +62,7 @@ def bound(before: Mapping[str, Any], after: Mapping[str, Any], value: Any) -> di
         for name, one in after.items()
         if not name.startswith("_")
         and before.get(name) is not one
-        and not callable(one)
+        and not is_code(one)
         and not holds_tracer(one)
     }
     return {**found, "": value}

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 
+from jaxscope.bench.variants.contents import Contents, is_code
 from jaxscope.capture.source.frames import is_user_file
 from jaxscope.capture.timing.copies import copied
 
@@ -273,22 +274,32 @@ def isolated(
 
 
 def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
-    if isinstance(value, ModuleType | FunctionType | type) or (
-        callable(value) and (not hasattr(value, "__dict__") or hasattr(value, "lower"))
-    ):
+    if is_code(value):
         return value
     missing({name: value}, (name,))
     for leaf in _leaves(value):
         if isinstance(leaf, jax.Array):
             memo[id(leaf)] = copied(leaf)
         elif callable(leaf):
-            memo[id(leaf)] = leaf
+            memo[id(leaf)] = _copied_callable(leaf, memo)
     try:
         return copy.deepcopy(value, memo)
     except Exception as error:
         if "deleted" in str(error):  # an array in an object of the user's
             raise _deleted(name) from None
         raise TrialRefused(f"`{name}` cannot be copied, so a trial could change it.") from None
+
+
+def _copied_callable(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an object with a `__call__`; the object itself where it cannot be copied."""
+    if is_code(value):
+        return value
+    try:
+        # A copy of a jitted function would compile again.
+        memo.update({id(one): one for one in Contents(value).code})
+        return copy.deepcopy(value, memo)
+    except Exception:
+        return value
 
 
 def copied_arguments(arguments: Any) -> Any:

@@ -11,8 +11,10 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
+from jaxscope.bench.variants import changed_state
 from jaxscope.bench.variants.built_program import BuiltProgram
-from jaxscope.bench.variants.isolation import TrialRefused, silent_print
+from jaxscope.bench.variants.contents import is_code
+from jaxscope.bench.variants.isolation import TrialRefused, reached, silent_print
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.trial import execute, restore
 from jaxscope.model.variants import PlanFigures
@@ -31,8 +33,11 @@ def built_cell(
     With `again` it runs twice: compilations of the second run come with every run.
     """
     run, inputs = repeatable(text, names, namespace)
+    objects = changed_state.changeable(namespace, reached(namespace, names))
+    earlier = changed_state.snapshot(objects)
     results = run()
     refuse_deleted(inputs)
+    state = changed_state.after(earlier, objects)
     compile_s = sum(one.trace_s + one.lower_s + one.compile_s for one in raw)
     plan, repeats, seconds = PlanFigures(None, None, None, compile_s), 0, 0.0
     if again:
@@ -46,7 +51,7 @@ def built_cell(
     def call() -> Any:
         return _arrays(run())
 
-    return BuiltProgram("cell", call, (), False, results, plan, None, repeats, seconds)
+    return BuiltProgram("cell", call, (), False, results, plan, None, repeats, seconds, state)
 
 
 def _arrays(made: Any) -> list[jax.Array]:
@@ -79,7 +84,7 @@ def repeatable(
             made = {
                 name: one
                 for name, one in namespace.items()
-                if not name.startswith("_") and before.get(name) is not one and not callable(one)
+                if not name.startswith("_") and before.get(name) is not one and not is_code(one)
             }
             if len(codes) > 1:
                 del codes[0]

@@ -13,6 +13,7 @@ import jax
 
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.bench.rounds.watchdog import run_on_thread
+from jaxscope.bench.variants import changed_state
 from jaxscope.bench.variants.built_program import (
     BuiltProgram,
     bound,
@@ -150,7 +151,10 @@ class Builder:
             ):
                 if text is None:
                     call = self._call(namespace, change)
-                    return self._one(CallSubject(call, settings, namespace), given, change)
+                    objects = {"an argument": (call.args, call.kwargs)}
+                    earlier = changed_state.snapshot(objects)
+                    made = self._one(CallSubject(call, settings, namespace), given, change)
+                    return replace(made, state=changed_state.after(earlier, objects))
                 if origin.form is Form.PROFILED:
                     raw = given.compiles.raw
                     return built_cell(text, self.names(), namespace, raw, again=self.afresh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from jaxscope.bench.plan import Limits
 from jaxscope.bench.rounds.rounds import dropped, finished, run_rounds
 from jaxscope.bench.rounds.timed_call import TimedImplementation
 from jaxscope.bench.rounds.watchdog import Alarm
+from jaxscope.bench.variants import changed_state
 from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialFailed
 from jaxscope.bench.warnings import results
@@ -44,20 +46,46 @@ def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:
         return results.Check(float("inf"), 0.0, text)
     mine, theirs = _arrays(after.results, before.results), _arrays(before.results, before.results)
     terms = max([_size(leaf) for leaf in jax.tree_util.tree_leaves(before.args)], default=1)
-    return results.check(mine, theirs, terms, against="the original")
+    found = results.check(mine, theirs, terms, against="the original")
+    return _state_compared(before, after, terms, found) if found.agrees else found
+
+
+def _state_compared(
+    before: BuiltProgram, after: BuiltProgram, terms: int, found: results.Check
+) -> results.Check:
+    """The check of the results, or the first object that is in a different state afterwards."""
+    for name, state in before.state.items():
+        other = after.state.get(name)
+        if other is None or not (state.changed or other.changed):
+            continue
+        mine, theirs = [
+            [changed_state.numbers(name, leaf) for leaf in one.leaves] for one in (other, state)
+        ]
+        check = results.check(mine, theirs, terms, against="the original")
+        if check.agrees:
+            worst = max(found, check, key=lambda one: one.error)
+            found = replace(found, error=worst.error, limit=max(found.limit, check.limit))
+            continue
+        shown = name if " " in name else f"`{name}`"
+        text = f"The code changes {shown}, and its state afterwards is different."
+        if math.isfinite(check.error):
+            text = (
+                f"The code changes {shown}, whose state afterwards differs from the original by "
+                f"{check.error:.2g} of the largest value (tolerance {check.limit:.2g})."
+            )
+        return replace(check, text=text)
+    return found
 
 
 def _arrays(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
     arrays: list[np.ndarray[Any, Any]] = []
     for name in sorted(names):
         for leaf in jax.tree_util.tree_leaves(found[name]):
-            if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(
-                leaf.dtype, jax.dtypes.prng_key
-            ):
-                leaf = jax.random.key_data(leaf)
-            array = np.asarray(leaf)
-            if array.dtype.kind in "biufcV":
-                arrays.append(array)
+            shown = name or "the value"
+            for inner in changed_state.leaves(shown, leaf):
+                array = changed_state.numbers(shown, inner)
+                if array.dtype.kind in "biufcV":
+                    arrays.append(array)
     return arrays
 
 

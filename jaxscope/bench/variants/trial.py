@@ -15,7 +15,7 @@ from jaxscope.analysis.variants.fixes import Fix, advised
 from jaxscope.analysis.variants.recompilations import Recompilation
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
-from jaxscope.bench.variants import rounds
+from jaxscope.bench.variants import changed_state, rounds
 from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import (
     TrialFailed,
@@ -268,14 +268,15 @@ def built(
     missing(space, names)
     if call is not None:
         missing({call.name: (call.args, call.kwargs)}, (call.name,))
-    with (
-        isolated(space, reached(space, names)) as copies,
-        alarm.within(builder.limit_s, "The trial"),
-    ):
+    wanted = reached(space, names)
+    with isolated(space, wanted) as copies, alarm.within(builder.limit_s, "The trial"):
+        objects = {} if plain else changed_state.changeable(copies, wanted)
+        earlier = changed_state.snapshot(objects)
         found = builder.build(copies, change, original)
+        state = {**found.state, **changed_state.after(earlier, objects)}
     loops = builder.loop_names()
     results = {name: value for name, value in found.results.items() if name not in loops}
-    return dataclasses.replace(found, results=results)
+    return dataclasses.replace(found, results=results, state=state)
 
 
 def judged(

@@ -144,6 +144,61 @@ def test_a_last_batch_that_enters_the_result_is_not_padded(notebook: Notebook) -
     assert "The padding enters the result: mask it" in trial.why
 
 
+OBJECT = """
+class Running:
+    def __init__(self):
+        self.total = jnp.zeros(())
+
+    def __call__(self):
+        return self.total
+
+def add(running, value):
+    running.total = running.total + value
+
+running = Running()
+"""
+
+
+def test_what_a_cell_changes_in_place_is_compared(notebook: Notebook) -> None:
+    notebook.must(OBJECT)
+    sizes = "%%jaxwatch\nfor n in (32, 32, 20):\n    add(running, "
+    notebook.must(f"{sizes}mean(np.ones(n, np.float32)))")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.RESULTS_DIFFER
+    assert trial.why == (
+        "The code changes `running`, whose state afterwards differs from the original by 0.031 of "
+        "the largest value (tolerance 7.6e-06). The padding enters the result: mask it in the "
+        "function."
+    )
+    notebook.must(f"{sizes}total(2.0, np.ones(n, np.float32)))")
+    assert only(tried(notebook)).verdict is TrialVerdict.BETTER
+    assert notebook.names["running"].total == 6 + 2 * 84
+
+
+def test_an_object_that_a_cell_creates_is_compared(notebook: Notebook) -> None:
+    notebook.must(OBJECT)
+    notebook.must(
+        "%%jaxwatch\nmade = Running()\nfor n in (32, 32, 20):\n"
+        "    add(made, mean(np.ones(n, np.float32)))"
+    )
+    assert only(tried(notebook)).verdict is TrialVerdict.RESULTS_DIFFER
+
+
+def test_an_object_that_cannot_be_compared_is_no_gain(notebook: Notebook) -> None:
+    notebook.must(OBJECT)
+    notebook.must(
+        "class Closed(Running):\n    def __reduce_ex__(self, protocol):\n"
+        "        raise TypeError\n\n    def __deepcopy__(self, memo):\n        return Closed()\n\n"
+        "running = Closed()"
+    )
+    notebook.must(
+        "%%jaxwatch\nfor n in (32, 32, 20):\n    add(running, total(2.0, np.ones(n, 'f')))"
+    )
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert trial.why == "The code may change `running`, whose state cannot be read and compared."
+
+
 def test_a_cell_without_a_magic_that_prints(notebook: Notebook) -> None:
     notebook.must(
         "for k in range(4):\n    y = jax.jit(lambda x: x + k)(x)\n    print('y', y.sum())"
