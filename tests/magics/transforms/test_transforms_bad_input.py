@@ -110,6 +110,11 @@ CASES = {
         "NameError",
         ("name 'unknown' is not defined", "jaxscope: No variable was changed."),
     ),
+    "parallel map of a name that is bound nowhere": Bad(
+        "%%jaxpmap -i w=None\nunknown + w",
+        "NameError",
+        ("name 'unknown' is not defined", "jaxscope: No variable was changed."),
+    ),
     "name that may never be read": Bad(
         "%%jaxgrad\nmode and 2.0 or unknown",
         USAGE,
@@ -451,6 +456,8 @@ def test_bad_input_is_told_in_a_sentence_and_loses_nothing(name: str, notebook: 
     for part in case.says:
         assert part in ran.message
     assert ran.message.count("jaxscope: ") <= 1
+    shown = None if ran.error.__suppress_context__ else ran.error.__context__
+    assert not type(shown).__module__.startswith("jaxscope")
     if "\ndef " in case.cell:  # function form: its definitions stay, as in plain Python
         for key in state(notebook).keys() - before.keys():
             del notebook.names[key]
