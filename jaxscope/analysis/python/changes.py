@@ -25,6 +25,8 @@ class InPlaceChange:
     """The object that a `sort` changes, as text."""
     method: str = ""
     """Name of the method that changes it; `del` for a deletion."""
+    operator: str = ""
+    """`-` of `a -= …`."""
 
 
 def in_place_change(node: ast.AST) -> InPlaceChange | None:
@@ -34,8 +36,9 @@ def in_place_change(node: ast.AST) -> InPlaceChange | None:
             return InPlaceChange(root, node.lineno, "item", method=_deletion(use))
         case ast.Attribute(ctx=ast.Store() | ast.Del() as use) if root := _root(node):
             return InPlaceChange(root, node.lineno, "attribute", method=_deletion(use))
-        case ast.AugAssign(target=ast.Name(id=name)):
-            return InPlaceChange(name, node.lineno, "augmented")
+        case ast.AugAssign(target=ast.Name(id=name), op=operator):
+            sign = ast.unparse(ast.BinOp(ast.Name(""), operator, ast.Name(""))).strip()
+            return InPlaceChange(name, node.lineno, "augmented", operator=sign)
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sort" | "partition") as changed)) if (
             root := _root(changed)
         ):

@@ -178,7 +178,8 @@ def augmented_in_place(
         if isinstance(namespace.get(name), np.ndarray) and sys.getrefcount(namespace[name]) > 2:
             return RefusedError(
                 f"the cell changes the NumPy array `{name}` in place, but other references to it "
-                f"would not see the change. Write `{name} = {name} + ...` for a new array.",
+                f"would not see the change. Write `{name} = {name} {change.operator} ...` for a "
+                "new array.",
                 change.line,
             )
     return None

@@ -144,6 +144,15 @@ def test_a_change_in_place_has_a_fix_that_works(
     assert repr(found[0]) == repr(found[1])
 
 
+@pytest.mark.parametrize("sign", ["+", "-", "**", "@"])
+def test_an_array_with_a_second_name_is_updated_by_the_same_operator(
+    notebook: Notebook, sign: str
+) -> None:
+    notebook.must("import numpy as np\nv = np.ones(3)\nother = v")
+    message = notebook.run(f"{MAGIC}v {sign}= 2.0\ny = x * v").message
+    assert f"Write `v = v {sign} ...` for a new array." in message
+
+
 def test_an_object_that_is_made_on_many_lines_names_its_static_number(notebook: Notebook) -> None:
     pytest.importorskip("optax")
     notebook.must("import optax\nrate = 0.5")
