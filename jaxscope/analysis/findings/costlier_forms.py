@@ -134,15 +134,20 @@ def _sort(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]:
         return
     number, largest = kept
     negated = (maker := flow.makers.get(step.inputs[0])) is not None and maker.primitive == "neg"
-    source = "-x" if not largest and not negated else "x"
+    source = "-x" if largest == negated else "x"
     index = "[1]" if position else "[0]"
-    sign = "-" if source == "-x" and not position else ""
-    ascending = " It gives the largest first." if largest and not position and number > 1 else ""
+    sign = "-" if source == "-x" and not position and not negated else ""
+    ascending = " It gives the largest first." if largest and not position else ""
+    fix = f"Use `{sign}jax.lax.top_k({source}, {number}){index}`, along the last axis.{ascending}"
+    if number == 1:
+        name = ("arg" if position else "") + ("max" if largest else "min")
+        ends = "axis=-1" if len(shape) > 1 else ""
+        fix = f"Use `{'(-x)' if negated else 'x'}.{name}({ends})`."
     yield Finding(
         FindingKind.FULL_SORT,
         place[1],
         f"The sort orders {shape[axis]} elements, of which the program uses {number}.",
-        f"Use `{sign}jax.lax.top_k({source}, {number}){index}`, along the last axis.{ascending}",
+        fix,
         f"Nothing reads the other {shape[axis] - number}.",
         source=place[0],
     )

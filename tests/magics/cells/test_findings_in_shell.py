@@ -118,6 +118,29 @@ def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Pat
         assert_reads_well(finding)
 
 
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        ("jnp.sort(x)[-1]", "Use `x.max()`."),
+        ("jnp.argsort(x)[0]", "Use `x.argmin()`."),
+        ("jnp.sort(x.reshape(2, 2048))[:, -1]", "Use `x.max(axis=-1)`."),
+        ("-jnp.sort(-x)[0]", "Use `(-x).min()`."),
+        ("jnp.sort(x)[:2]", "Use `-jax.lax.top_k(-x, 2)[0]`, along the last axis."),
+        (
+            "jnp.sort(-x)[-2:]",
+            "Use `jax.lax.top_k(-x, 2)[0]`, along the last axis. It gives the largest first.",
+        ),
+    ],
+)
+def test_the_fix_of_a_sort_is_the_cheapest_form(shell: CellShell, value: str, fix: str) -> None:
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        setup = "import jax.numpy as jnp\nx = jnp.arange(4096.0)"
+        report = report_of(shell, {"setup": setup, "cell": f"y = {value}\n"}, "")
+        shell.run_line_magic("unload_ext", "jaxscope")
+    assert [one.fix for one in report.findings if one.kind is FindingKind.FULL_SORT] == [fix]
+
+
 def test_findings_that_fail_leave_the_report_and_a_note(
     shell: CellShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
