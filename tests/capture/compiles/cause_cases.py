@@ -398,10 +398,10 @@ def new_function_and_new_shape():
     call(ones(4))
 
 
-def defined(text: str, file: str) -> Any:
-    space: dict[str, Any] = {"jax": jax, "__name__": "__main__"}
+def defined(text: str, file: str, name: str = "f") -> Any:
+    space: dict[str, Any] = {"jax": jax, "__name__": "__main__", "x": ones(3)}
     exec(compile(text, file, "exec"), space)
-    return space["f"]
+    return space[name]
 
 
 @case((K.REDEFINED, "f"), says="was redefined with the same code")
@@ -425,6 +425,22 @@ def only_a_name_in_the_code_changed():
     defined(text.format("sin"), "<ipython-input-3-name>")(ones(3))
     yield
     defined(text.format("cos"), "<ipython-input-4-name>")(ones(3))
+
+
+@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second function.")
+def the_same_lambda_on_two_lines():
+    text = "f = jax.jit(lambda x: x - 19)\ng = jax.jit(lambda x: x - 19)\nf(x)\n"
+    g = defined(text, "<ipython-input-3-lambdas>", name="g")
+    yield
+    g(ones(3))
+
+
+@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second function.")
+def the_same_lambda_twice_on_one_line():
+    text = "f = jax.jit(lambda x: x - 21); g = jax.jit(lambda x: x - 21); f(x)\n"
+    g = defined(text, "<ipython-input-3-lambdas>", name="g")
+    yield
+    g(ones(3))
 
 
 @case((K.REDEFINED, "<lambda>"), says="same code")

@@ -57,6 +57,8 @@ class NewFunction(_Changed):
     wrappers: tuple[str, ...] = ()
     owner: str = ""
     """The class of the object that it is a method of, where that object is new."""
+    elsewhere: bool = False
+    """It is written a second time, in a different place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

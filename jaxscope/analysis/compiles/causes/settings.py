@@ -104,7 +104,10 @@ def functions(
     place = at(b.file, b.line)
     if a.code_id != b.code_id or not b.code_id:
         code = "edited" if a.code_hash != b.code_hash else "same"
-        yield diff.Redefinition(b.name, "", place, code=code)
+        if code == "same" and b.is_lambda and _written(a) != _written(b):
+            yield diff.NewFunction(b.name, "", place, elsewhere=True)
+        else:
+            yield diff.Redefinition(b.name, "", place, code=code)
     elif dead and elsewhere and not b.wrappers:
         yield diff.PlainChange(b.name, "", place, kind=CauseKind.FUNCTION_COLLECTED)
     else:
@@ -114,6 +117,11 @@ def functions(
         found = parts.in_captured(before, now)
         if found.path != OWNER:  # the new function says so
             yield found
+
+
+def _written(known: JittedFunction) -> tuple[str, int, int]:
+    """The place of its text; a cell that runs again has a new number and the same text."""
+    return _CELL.sub("", known.file), known.line, known.column
 
 
 def _recaptured(

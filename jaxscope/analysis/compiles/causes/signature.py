@@ -169,6 +169,8 @@ class JittedFunction:
     file: str = ""
     _: KW_ONLY
     line: int = 0
+    column: int = 0
+    """Of its first expression: tells two functions on one line apart."""
     code_id: int = 0
     """Of its code object: the same for all functions that one `def` creates; 0 if none."""
     code_hash: int = 0

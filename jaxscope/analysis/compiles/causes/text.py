@@ -62,6 +62,9 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "Create the partial once, or pass its bound values as arguments of the jitted "
                 "function."
             )
+        case CauseKind.NEW_FUNCTION if d.elsewhere:
+            text = f"{path}{here} has the code of compilation {nearest}, but is a second function."
+            fix = f"Define and jit it once, and call that in both places: {_IDENTITY}."
         case CauseKind.NEW_FUNCTION:
             earlier = (
                 f"compilation {nearest}" if nearest else "a function that JAX had traced before"
