@@ -127,10 +127,29 @@ def test_single_operations_are_a_finding_with_line_and_cure(shell: Any) -> None:
     shell.run_cell(TRAINING)
     (finding,) = jaxscope.last().findings
     assert (finding.kind, finding.line) == (FindingKind.EAGER, 9)
-    assert finding.message.startswith("This line ran 3 eager operations: ")
+    assert finding.message.startswith("This line ran 3 eager operations and took ")
     assert finding.message.endswith("s on the device.")
     assert finding.evidence.endswith(" of it compiling.")
     assert "jax.jit" in finding.fix
+
+
+def test_a_line_that_calls_a_compiled_function_too_has_no_time_of_its_operations(
+    shell: Any,
+) -> None:
+    shell.run_cell(TRAINING.replace("s = jnp.sin(x) * 2 + 1", "s = step(jnp.sin(w) * 2 + 1, x)"))
+    (finding,) = jaxscope.last().findings
+    assert finding.message == (
+        "This line ran 3 eager operations beside 1 run of compiled functions."
+    )
+    assert finding.fix.startswith("Move only the eager operations into a function under `jax.jit`")
+
+
+def test_a_line_that_changes_an_nnx_object_needs_a_jit_that_returns_the_change(shell: Any) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    shell.user_ns["count"] = nnx.Param(jax.numpy.zeros(3))
+    shell.run_cell("%%jaxprof\ncount[...] = jnp.sin(count[...]) * 2 + 1\n")
+    (finding,) = jaxscope.last().findings
+    assert "Move it into a function under `nnx.jit`" in finding.fix
 
 
 def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
-from jaxscope import words
 from jaxscope.analysis.hlo import HloModule
 from jaxscope.analysis.memory.live_arrays import by_line, live_buffers
 from jaxscope.analysis.profile.cell import (
@@ -39,17 +38,16 @@ from jaxscope.capture.profile import barriers, cell_programs, profiler
 from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
+from jaxscope.capture.run import eager_lines
 from jaxscope.capture.run.context import Ran, RunContext, RunOrigin
 from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.model import Finding, FindingKind, Form, Record, Stage, StageKind, Unavailable
+from jaxscope.model import Form, Record, Stage, StageKind, Unavailable
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
 _CONFIGURING = frozenset({"environ", "putenv", "config", "distributed"})
 _MOST_LIVE = 20
-_FEW = 3
-"""Eager operations on one line from which the finding is shown."""
 
 
 def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -> Ran:
@@ -286,7 +284,7 @@ def _profiled(
         sources=sources.all(),
         programs=written,
         profile=found,
-        findings=_findings(found),
+        findings=eager_lines.findings(found, text.syntax.tree, context.namespace),
     )
 
 
@@ -351,22 +349,3 @@ def _warnings(
     if not runs:
         warnings.append("JAX ran no program in this cell.")
     return tuple(warnings)
-
-
-def _findings(found: CellProfile) -> tuple[Finding, ...]:
-    """Lines with eager operations, the costliest first."""
-    rows = [row for row in found.lines if row.eager >= _FEW]
-    rows.sort(key=lambda row: -row.host_s)
-    compile_s, wall_s = words.seconds(found.compile_s), words.seconds(found.wall_s)
-    compiling = f", {compile_s} of it compiling" if found.compile_s else ""
-    return tuple(
-        Finding(
-            FindingKind.EAGER,
-            row.line,
-            f"This line ran {row.eager} eager operations: {words.seconds(row.host_s)} in Python, "
-            f"{words.seconds(row.device_s)} on the device.",
-            "Move it into a function under `jax.jit`, so that one program runs them all.",
-            f"Counted in the profile; the whole cell took {wall_s}{compiling}.",
-        )
-        for row in rows[:5]
-    )

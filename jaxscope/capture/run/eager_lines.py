@@ -1,0 +1,52 @@
+"""Findings on the lines of a profiled cell that ran operations outside any compiled function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from jaxscope import words
+from jaxscope.capture.inputs import nnx
+from jaxscope.model import Finding, FindingKind
+from jaxscope.model.profile import CellLine, CellProfile
+
+_FEW = 3
+"""Eager operations on one line from which the finding is shown."""
+
+
+def findings(
+    found: CellProfile, tree: ast.AST, namespace: Mapping[str, Any]
+) -> tuple[Finding, ...]:
+    """Lines with eager operations, the costliest first."""
+    rows = [row for row in found.lines if row.eager >= _FEW]
+    rows.sort(key=lambda row: -row.host_s)
+    compile_s, wall_s = words.seconds(found.compile_s), words.seconds(found.wall_s)
+    compiling = f", {compile_s} of it compiling" if found.compile_s else ""
+    evidence = f"Counted in the profile; the whole cell took {wall_s}{compiling}."
+    return tuple(
+        Finding(FindingKind.EAGER, row.line, *_advice(row, tree, namespace), evidence)
+        for row in rows[:5]
+    )
+
+
+def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple[str, str]:
+    """Message and fix of a line with eager operations."""
+    ran = f"This line ran {row.eager} eager operations"
+    if row.runs > row.eager:
+        # Its time is mostly that of the compiled function, which may change its arguments.
+        calls = words.count(row.runs - row.eager, "run")
+        return (
+            f"{ran} beside {calls} of compiled functions.",
+            "Move only the eager operations into a function under `jax.jit`, as one program.",
+        )
+    names = {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.lineno == row.line
+    }
+    # `jax.jit` would lose a change of an NNX object.
+    jit = "nnx.jit" if any(nnx.is_nnx(namespace.get(name)) for name in names) else "jax.jit"
+    host, device = words.seconds(row.host_s), words.seconds(row.device_s)
+    return (
+        f"{ran} and took {host} in Python, {device} on the device.",
+        f"Move it into a function under `{jit}`, so that one program runs them all.",
+    )
