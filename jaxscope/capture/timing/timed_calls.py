@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,11 @@ from jaxscope.model.timing import Timing
 
 LONG_CALL_S = 0.25
 """A first call that takes this long is not repeated."""
+_LONG_TRANSFER_S = 0.05
+"""Nor is a first transfer that takes this long."""
+_TRANSFERS = 25
+_TRANSFERS_S = 0.05
+"""For all repeated transfers together, at which they stop."""
 
 
 def measure(
@@ -181,17 +187,22 @@ def place(
 ) -> tuple[Any, Timing | None]:
     """A pytree with its NumPy arrays on `device`, and the timing of the transfer.
 
-    The timing is None when there is nothing to transfer. Each array is copied first, outside the
-    timed region: on the CPU `device_put` shares the memory of an aligned NumPy array, and the
-    program would see later writes to it. Without a device the arrays stay uncommitted, as in a
-    plain call, and other leaves unchanged; with one, JAX arrays move there, too.
+    The timing is None when there is nothing to transfer. A short transfer is repeated a few times:
+    the first one of a process can take ten times as long as the next. Each array is copied first,
+    outside the timed region: on the CPU `device_put` shares the memory of an aligned NumPy array,
+    and the program would see later writes to it. Without a device the arrays stay uncommitted, as
+    in a plain call, and other leaves unchanged; with one, JAX arrays move there, too.
     """
     leaves, tree = jax.tree_util.tree_flatten(args)
     chosen = [i for i, leaf in enumerate(leaves) if _is_numeric(leaf)]
     copies = [np.array(leaves[i], copy=True) for i in chosen]
-    start = now()
-    placed = jax.block_until_ready([jax.device_put(copy, device) for copy in copies])
-    seconds = now() - start
+
+    def transferred() -> tuple[list[Any], float]:
+        start = now()
+        placed = jax.block_until_ready([jax.device_put(copy, device) for copy in copies])
+        return placed, now() - start
+
+    placed, first_s = transferred()
     for i, array in zip(chosen, placed, strict=True):
         leaves[i] = array
     if device is not None:
@@ -201,7 +212,15 @@ def place(
         return moved, None
     size = sum(copy.nbytes for copy in copies)
     note = f"{words.count(len(copies), 'NumPy array')}, {size} bytes"
-    return moved, Timing("transfer", name, (seconds,), note=note)
+    samples: list[float] = []
+    with contextlib.suppress(Exception):  # no memory for the arrays twice
+        while first_s < _LONG_TRANSFER_S and len(samples) < _TRANSFERS:
+            samples.append(transferred()[1])
+            if sum(samples) >= _TRANSFERS_S:
+                break
+    if not samples:
+        return moved, Timing("transfer", name, (first_s,), note=note)
+    return moved, Timing("transfer", name, tuple(samples), warmup=(first_s,), note=note)
 
 
 def _is_numeric(leaf: Any) -> bool:

@@ -416,6 +416,29 @@ def test_numpy_inputs_are_copied_and_their_transfer_timed(clock):
     assert not placed[0]["x"].committed
 
 
+@pytest.mark.parametrize(
+    ("times", "samples", "warmup"),
+    [
+        ([5e-3] + [5e-4] * 30, (5e-4,) * 25, (5e-3,)),
+        ([0.04, 0.03, 0.03, 0.03], (0.03, 0.03), (0.04,)),
+        ([0.06, 0.006], (0.06,), ()),
+    ],
+)
+def test_a_short_transfer_is_repeated_and_the_first_one_is_warm_up(times, samples, warmup):
+    ticks = (tick for seconds in times for tick in (0.0, seconds))
+    _, transfer = place(np.ones(64), now=lambda: next(ticks))
+    assert transfer.samples == samples
+    assert transfer.warmup == warmup
+
+
+def test_without_memory_to_repeat_it_a_transfer_has_one_sample(clock, monkeypatch):
+    put = jax.device_put
+    calls = iter([put])
+    monkeypatch.setattr(jax, "device_put", lambda *given: next(calls)(*given))
+    _, transfer = place(np.ones(64), now=clock.now)
+    assert len(transfer.samples) == 1
+
+
 def test_aligned_numpy_memory_would_be_shared_without_the_copy():
     memory = np.zeros(64 + 16, np.float32)
     offset = (-memory.ctypes.data % 64) // 4
