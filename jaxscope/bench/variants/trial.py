@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from jaxscope.analysis.variants import verdicts
 from jaxscope.analysis.variants.edits import unified
 from jaxscope.analysis.variants.fixes import Fix, advised
+from jaxscope.analysis.variants.reached import reached_programs
 from jaxscope.analysis.variants.recompilations import Recompilation
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
@@ -194,9 +195,8 @@ def tried(
     recompilation: Recompilation | None = None,
 ) -> VariantTrial:
     """One change, tried within so many seconds beyond its compilation."""
-    name = record.programs[0].name if record.programs else ""
-    builder = Builder(origin, record.sources, name, time_limit)
     with Alarm() as alarm, explained(change) as outcome:
+        builder = Builder(origin, record.sources, _wanted(record, change), time_limit)
         if recompilation is not None:
             way = tried_traced if change.traced else tried_cell
             outcome.append(way(builder, recompilation, change, built_or_explained, alarm))
@@ -210,6 +210,17 @@ def tried(
     if found.why == _SAME_PROGRAM and outside:
         return dataclasses.replace(found, verdict=TrialVerdict.NOT_TRIED, why=_UNREACHED)
     return found
+
+
+def _wanted(record: Record, change: Change) -> str:
+    """The name of the program to compare. Raises TrialRefused where the change reaches none."""
+    known = tuple(dict.fromkeys(one.name for one in record.programs))
+    if len(known) < 2 or not change.text or record.form not in (Form.FUNCTION, Form.DECORATOR):
+        return known[0] if known else ""
+    names = reached_programs(record, change)
+    if not names:
+        raise TrialRefused("No program of the report uses the lines that the fix changes.")
+    return names[0]
 
 
 @contextmanager

@@ -45,6 +45,27 @@ def test_the_fix_of_a_call_and_of_a_function_of_the_cell(notebook: Notebook) -> 
     assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
 
 
+def test_the_program_that_the_fix_changes_is_compared(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit -n 1\ndef scaled(b):\n    return b * 2\n\ndef solved(m, b):\n"
+        "    return jnp.linalg.inv(m) @ b\n\nc = scaled(b)\ny = solved(m, c)"
+    )
+    trial = next(one for one in tried(notebook) if one.diff)
+    assert trial.verdict is TrialVerdict.BETTER
+    assert "+    return jnp.linalg.solve(m, b)" in trial.diff
+
+
+def test_the_program_whose_jit_the_fix_edits_is_compared(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit -n 1\nbuffer = jnp.ones(300_000)\n@jax.jit\ndef scaled(b):\n"
+        "    return b * 2\n\n@jax.jit\ndef updated(buffer, b):\n    return buffer - b[0]\n\n"
+        "c = scaled(b)\nbuffer = updated(buffer, c)"
+    )
+    found = tried(notebook)
+    trial = next(one for one in found if "donate_argnames" in one.title)
+    assert trial.before.peak > 1_000_000
+
+
 def test_the_fix_is_in_the_function_of_an_earlier_cell(notebook: Notebook) -> None:
     notebook.must("def g(m, b):\n    p = jnp.linalg.inv(m)\n    return p @ b")
     before = notebook.names["g"]
