@@ -72,6 +72,8 @@ def _header(text: str, loop: ast.For) -> _Header | str:
             target=ast.Name(id=name), iter=ast.Name() | ast.Attribute() | ast.Subscript() as rows
         ):
             return _Header("scan", (name,), xs=_stacked(text, rows), target=name)
+        case ast.For(target=ast.Name(id=name), iter=ast.Call() as rows) if _gives_arrays(rows):
+            return _Header("scan", (name,), xs=_stacked(text, rows), target=name)
         case ast.For(
             target=ast.Tuple(elts=elements) as target,
             iter=ast.Call(func=ast.Name(id="zip"), args=rows, keywords=[]),
@@ -80,7 +82,16 @@ def _header(text: str, loop: ast.For) -> _Header | str:
             names = tuple([e.id for e in elements if isinstance(e, ast.Name)])
             return _Header("scan", names, xs=f"({xs})", target=source_of(text, target))
         case _:
-            return "The loop is over neither a `range` nor arrays."
+            return "The rewrite takes a loop over a `range`, arrays, or a `zip` of arrays."
+
+
+def _gives_arrays(call: ast.Call) -> bool:
+    """Whether a call may return a list of arrays, as `jnp.split(x, 8)`: no iterator of Python's."""
+    match call.func:
+        case ast.Attribute(attr=name):
+            return name not in ("items", "keys", "values")
+        case _:
+            return False
 
 
 def _stacked(text: str, rows: ast.expr) -> str:

@@ -102,6 +102,8 @@ def test_a_form_is_rewritten_in_place(kind: FindingKind, before: str, after: str
         (K.TYPE_PROMOTION, "y = (h * scale) @ v"),
         (K.UNROLLED_LOOP, "for w in layers(): z = w @ z"),
         (K.UNROLLED_LOOP, "for w in ws: z = w @ z\nw"),
+        (K.UNROLLED_LOOP, "for w in layers.values(): z = w @ z"),
+        (K.UNROLLED_LOOP, "for k, w in enumerate(ws): z = w @ z + k"),
         (K.EAGER, "n = 3"),
         (K.EAGER, "y = float(x + 1)"),
         (K.UNROLLED_LOOP, "for i in range(9): out.append(z)"),
@@ -143,6 +145,12 @@ def test_a_loop_over_arrays_is_a_scan(head: str, made: str) -> None:
     )
     before = f"def net(z, ws, bs):\n    {head}\n        z = w @ z\n    return z"
     assert changed(K.UNROLLED_LOOP, before) == after
+
+
+def test_a_loop_over_the_parts_of_an_array_is_a_scan() -> None:
+    before = "%%jaxjit\nfor xb in jnp.split(x, 8):\n    w = w - step(w, xb)"
+    made = changed(K.TRAINING_LOOP, before)
+    assert "jax.lax.scan(iteration, w, jax.numpy.asarray(jnp.split(x, 8)))" in made
 
 
 def test_a_local_variable_of_one_use_is_put_into_it() -> None:
