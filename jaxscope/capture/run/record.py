@@ -269,10 +269,14 @@ def _profiled(program: Program, finished: FinishedRun, sources: SourceFiles) -> 
 
 
 def _weight(program: Program) -> tuple[float, float]:
-    """Seconds per call, where dispatch does not dominate them, then FLOPs."""
-    first = next((t for t in program.timings if t.label in ("call", "first call")), None)
-    seconds = max(first.median_s, SHORTEST_S) if first is not None and first.samples else 0.0
-    return seconds, getattr(program.cost, "flops", 0.0)
+    """Seconds per call, where dispatch does not dominate them, then FLOPs.
+
+    Those of the first call, which is slower, only where it was the only one.
+    """
+    measured = {t.label: t.median_s for t in program.timings if t.samples}
+    seconds = measured.get("call", measured.get("first call"))
+    flops = getattr(program.cost, "flops", 0.0)
+    return 0.0 if seconds is None else max(seconds, SHORTEST_S), flops
 
 
 _PMAPPED = ("_fun", "call_wrapped")

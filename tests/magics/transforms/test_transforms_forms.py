@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxscope.capture.timing import timed_calls
+from jaxscope.model import Timing
 from tests.magics.notebook import Notebook, open_notebook
 from tests.private_names import break_private, private_functions
 
@@ -288,6 +290,24 @@ def test_each_signature_of_a_function_has_its_own_compile(notebook: Notebook) ->
     assert sizes == ["float32[50]", "float32[3]", "float32[2]"]
     compiled = [[rep.compiles[i].signature for i in program.compiles] for program in rep.programs]
     assert compiled == [[(f"v: f32[{n}]",)] for n in (50, 3, 2)]
+
+
+def test_programs_are_ordered_by_the_time_of_a_call_and_not_of_the_first_one(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {1: (0.2, 1e-4), 2: (0.1, 2e-3)}
+
+    def measured(call: Any, args: tuple[Any, ...], **_: Any) -> Any:
+        first, later = times[args[0].size]
+        timings = Timing("first call", "", (first,)), Timing("call", "", (later,) * 7)
+        return call(*args), timings
+
+    monkeypatch.setattr(timed_calls, "measure", measured)
+    notebook.must("import numpy as np")
+    cell = "def grow(v):\n    return v * 2\nfor n in (1, 2):\n    grow(np.ones(n, np.float32))"
+    notebook.must(f"%%jaxjit -o rep\n{cell}")
+    sizes = [program.inputs[0].aval for program in notebook.names["rep"].programs]
+    assert sizes == ["float32[2]", "float32[1]"]
 
 
 @pytest.mark.parametrize(
