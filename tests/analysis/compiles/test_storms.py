@@ -78,13 +78,13 @@ def test_static_values_are_listed() -> None:
     made = shapes("0", "3", "1", "7", path="n", kind=CauseKind.STATIC_VALUE)
     (storm,) = storms(made)
     assert storm.pattern == "`n` has 4 different values (0, 3, 1, 7)"
-    assert storm.fix.startswith("Trace `n`")
+    assert storm.fix == "Fix the static_value."
 
 
 def test_a_counter_that_is_static_grows() -> None:
     (storm,) = storms(shapes("0", "1", "2", "3", path="i", kind=CauseKind.STATIC_VALUE))
     assert storm.pattern == "`i` grows by 1 each time (0, 1, 2, 3)"
-    assert storm.fix.startswith("Trace `i`")
+    assert storm.fix == "Fix the static_value."
 
 
 def test_a_lambda_in_a_loop() -> None:
@@ -207,10 +207,78 @@ def test_what_the_pattern_does_not_explain_is_told_with_its_own_fix() -> None:
     values = shapes("0.1", "0.2", "0.3", path="lr", kind=CauseKind.STATIC_VALUE)
     (storm,) = storms([*values, compiled("f", 3, ragged)])
     assert storm.pattern == (
-        "`lr` has 3 different values (0.1, 0.2, 0.3); once for a different reason: "
-        "The shape of `b` changed"
+        "`lr` has 3 different values (0.1, 0.2, 0.3) in 2 of 3 recompilations; once: The shape of "
+        "`b` changed"
     )
-    assert storm.fix.endswith("keep to a few values. Pad `b`.")
+    assert storm.fix == "Fix the static_value. Pad `b`."
+
+
+def recompiled(*changes: tuple[str, str, str], kind: CauseKind = CauseKind.SHAPE) -> list[Compile]:
+    """One function, and for each further call the argument that changed, with its values."""
+    made = [compiled("f", 3, cause(kind, a, b, path)) for path, a, b in changes]
+    return [compiled("f", 3, FIRST), *made]
+
+
+def test_two_arguments_that_change_in_turn_are_two_patterns_with_their_counts() -> None:
+    (storm,) = storms(
+        recompiled(
+            ("a", "f32[3]", "f32[4]"),
+            ("a", "f32[4]", "f32[5]"),
+            ("b", "f32[3]", "f32[4]"),
+            ("b", "f32[4]", "f32[6]"),
+        )
+    )
+    assert storm.fix.startswith("Pad `a` and `b` to a few fixed lengths")
+    assert storm.pattern == (
+        "`a` grows by 1 (f32[3], f32[4], f32[5]) in 2 of 4 recompilations; "
+        "`b` grows (f32[3], f32[4], f32[6]) in 2"
+    )
+    static = CauseKind.STATIC_VALUE
+    mode = ("mode", "'sum'", "'mean'")
+    n = [("n", str(i), str(i + 1)) for i in (1, 2)]
+    (storm,) = storms(recompiled(mode, n[0], mode, n[1], mode, kind=static))
+    assert storm.pattern == (
+        "`mode` has 2 different values ('sum', 'mean') in 3 of 5 recompilations; "
+        "`n` grows by 1 (1, 2, 3) in 2"
+    )
+
+
+def test_values_of_different_arguments_are_no_storm() -> None:
+    static = CauseKind.STATIC_VALUE
+    made = recompiled(("cfg.n", "2", "3"), ("cfg.lr", "0.1", "0.2"), kind=static)
+    assert storms([*made, compiled("f", 3, cause(CauseKind.CALL_STYLE, path="cfg"))]) == ()
+
+
+def test_arguments_that_always_change_together_are_one_pattern() -> None:
+    sizes = itertools.pairwise((17, 24, 31, 20))
+    made = [
+        compiled(
+            "f",
+            3,
+            cause(CauseKind.SHAPE, f"f32[{a},8]", f"f32[{b},8]", "x"),
+            cause(CauseKind.SHAPE, f"f32[{a}]", f"f32[{b}]", "y"),
+        )
+        for a, b in sizes
+    ]
+    (storm,) = storms([compiled("f", 3, FIRST), *made])
+    assert storm.pattern == (
+        "`x` has 4 different shapes (f32[17,8], f32[24,8], f32[31,8], f32[20,8]), "
+        "and 1 other argument with it"
+    )
+
+
+def test_no_exception_has_the_reason_of_another() -> None:
+    shape = shapes("f32[1]", "f32[3]", "f32[4]", "f32[7]")
+    others = [
+        compiled("f", 3, Cause(kind, "mu", "", "", f"{kind} changed.", fix=f"Fix {kind}."))
+        for kind in (CauseKind.VALUE_KIND, CauseKind.DTYPE, CauseKind.COMMITTED)
+    ]
+    (storm,) = storms([*shape, *others])
+    assert storm.pattern == (
+        "`x` grows (f32[1], f32[3], f32[4], f32[7]) in 3 of 6 recompilations; "
+        "once: value_kind changed; once: dtype changed; 1 for further reasons"
+    )
+    assert storm.fix.endswith("Fix value_kind. Fix dtype.")
 
 
 def test_a_storm_without_a_pattern_of_ours_quotes_the_cause_and_its_fix() -> None:

@@ -173,8 +173,12 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_VALUE if d.of == "field":
             text = f"The static field {path} changed: {change}."
             fix = (
-                f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
-                "otherwise keep to a few values."
+                _few(d.path)
+                if _is_text(d.after)
+                else (
+                    f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
+                    "otherwise keep to a few values."
+                )
             )
         case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
@@ -186,8 +190,12 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_VALUE:
             text = f"The static argument {path} changed: {change}."
             fix = (
-                f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
-                "keep to a few values."
+                _few(d.path)
+                if _is_text(d.after)
+                else (
+                    f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
+                    "keep to a few values."
+                )
             )
         case CauseKind.STRUCTURE:
             text = {
@@ -327,6 +335,15 @@ def _transformed(name: str, wrappers: Sequence[str]) -> str:
     """`jax.vmap(jax.grad(loss))`; empty for a function that no transform returned."""
     made = list(itertools.takewhile(lambda wrapper: wrapper.startswith("jax."), wrappers))
     return f"{'('.join([*made, name])}{')' * len(made)}" if made else ""
+
+
+def _is_text(value: str) -> bool:
+    """Whether it is the `repr` of a string, which JAX cannot trace."""
+    return value.startswith(("'", '"'))
+
+
+def _few(path: str) -> str:
+    return f"Keep to a few values: each value of `{path}` is a program of its own."
 
 
 def _cast(dtype: str) -> str:
