@@ -55,20 +55,21 @@ def in_buckets(
         made = ast.get_source_segment(inner, _call_from(inner, call)) or ""
         function = f"lambda {', '.join(names)}: {made}"
     arguments = ", ".join(source_of(text, one) for one in given)
-    result = "function(*jax.tree.map(pad, batch))"
-    note = ""
+    result, count = "function(*jax.tree.map(pad, batch))", ""
     if cut:
-        note = "    # On the host, because a cut of a JAX array compiles once per length.\n"
+        count = "    n = len(jax.tree.leaves(batch)[0])\n"
+        count += "    # On the host, because a cut of a JAX array compiles once per length.\n"
         result = f"jax.tree.map(lambda y: numpy.asarray(y)[:n], {result})"
-    more = "(1 << (n - 1).bit_length()) - n  # to the next power of two"
+    more = "(1 << (len(x) - 1).bit_length()) - len(x)  # to the next power of two"
     if bucket is not None:
-        more = f"max({bucket} - n, 0)"
+        more = f"max({bucket} - len(x), 0)"
     definition = (
         f"def {helper}(function, *batch):\n"
-        f"    n = len(jax.tree.leaves(batch)[0])\n"
-        f"    more = {more}\n"
-        f"    pad = lambda x: numpy.pad(x, [(0, more)] + [(0, 0)] * (x.ndim - 1))\n"
-        f"{note}    return {result}\n"
+        f"    def pad(x):\n"
+        f"        more = {more}\n"
+        f"        return numpy.pad(x, [(0, more)] + [(0, 0)] * (x.ndim - 1))\n"
+        f"\n"
+        f"{count}    return {result}\n"
     )
     outer = next(
         one for one in tree.body if one.lineno <= call.lineno <= (one.end_lineno or one.lineno)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxscope.analysis.variants import verdicts
@@ -134,6 +135,22 @@ def test_lengths_are_padded_to_a_power_of_two(notebook: Notebook) -> None:
     assert trial.verdict is TrialVerdict.BETTER
     assert "+    y = in_buckets(lambda x: total(2.0, x), np.ones(n, np.float32))" in trial.diff
     assert "[:n]" not in trial.cell
+
+
+def test_each_array_is_padded_by_its_own_length(notebook: Notebook) -> None:
+    notebook.must("two = jax.jit(lambda x, y: x.sum() + y.sum())")
+    notebook.must(
+        "%%jaxwatch\nfor i, j in ((3, 3), (4, 3), (5, 3), (5, 4), (5, 6)):\n"
+        "    z = two(np.ones(i, np.float32), np.ones(j, np.float32))"
+    )
+    trial = only(tried(notebook))
+    assert trial.title == "`x` and `y` padded to a power of two"
+    assert counts(trial) == (5, 3)  # 4 and 4, 8 and 4, 8 and 8
+    space: dict[str, Any] = {}
+    exec(trial.cell[trial.cell.index("import") : trial.cell.index("for i, j")], space)
+    exec("import jax", space)
+    shapes = space["in_buckets"](lambda *arrays: [x.shape for x in arrays], np.ones(5), np.ones(6))
+    assert shapes == [(8,), (8,)]
 
 
 def test_a_last_batch_that_enters_the_result_is_not_padded(notebook: Notebook) -> None:
