@@ -37,13 +37,21 @@ def gain(trial: VariantTrial) -> str:
     elif trial.verdict is not TrialVerdict.UNCLEAR:
         found.append(_factor(trial))
     if trial.before is not None and trial.after is not None:
-        found += _plan(trial.before, trial.after)
+        plan = _plan(trial.before, trial.after)
+        # A change that is better in memory or compile time begins with that.
+        found = [*plan, *found] if _is_no_faster(trial) else [*found, *plan]
     if trial.error is not None:
         found.append(_results(trial.error))
     text = ", ".join(found)
     if trial.verdict is not TrialVerdict.UNCLEAR and not (of_cell and trial.why):
         return text
     return f"{trial.why} {text[:1].upper()}{text[1:]}." if text else trial.why
+
+
+def _is_no_faster(trial: VariantTrial) -> bool:
+    """Whether one program is better, but not by the time of its calls."""
+    one = trial.verdict is TrialVerdict.BETTER and not _compilations(trial)
+    return one and trial.ratio is not None and trial.ratio.high >= 1
 
 
 def _results(error: float) -> str:
@@ -69,6 +77,8 @@ def _compilations(trial: VariantTrial) -> list[str]:
 def _factor(trial: VariantTrial) -> str:
     ratio = trial.ratio
     assert ratio is not None
+    if ratio.low <= 1 <= ratio.high:
+        return f"{ratio.estimate:.2f}× the time per call [{ratio.low:.2f}, {ratio.high:.2f}]"
     if ratio.estimate <= 1:
         low, high, middle, word = 1 / ratio.high, 1 / ratio.low, 1 / ratio.estimate, "faster"
     else:

@@ -1,0 +1,37 @@
+"""The outcome of a trial in one line: the gain first, and no claim that its interval denies."""
+
+from __future__ import annotations
+
+from jaxscope.model.comparison import Ratio, RatioVerdict
+from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
+from jaxscope.view.report.trials import gain
+
+
+def trial(ratio: Ratio, before: PlanFigures, after: PlanFigures) -> VariantTrial:
+    return VariantTrial(
+        "donate x", TrialVerdict.BETTER, ratio=ratio, error=0.0, before=before, after=after
+    )
+
+
+def test_a_gain_in_memory_is_named_before_the_unchanged_time() -> None:
+    same = Ratio(1.004, 0.95, 1.06, RatioVerdict.SAME)
+    plans = [PlanFigures(None, None, peak, 0.1) for peak in (3_600_000, 2_400_000)]
+    assert gain(trial(same, *plans)) == (
+        "peak 3.6 MB → 2.4 MB, 1.00× the time per call [0.95, 1.06], results equal"
+    )
+
+
+def test_a_gain_in_compile_time_is_named_before_the_price_of_it() -> None:
+    slower = Ratio(1.2, 1.1, 1.3, RatioVerdict.SLOWER)
+    plans = [PlanFigures(None, None, None, seconds) for seconds in (2.0, 0.5)]
+    assert gain(trial(slower, *plans)) == (
+        "−1.5 s compile, 1.20× slower [1.10, 1.30], results equal"
+    )
+
+
+def test_a_gain_in_time_is_named_first() -> None:
+    faster = Ratio(0.5, 0.45, 0.55, RatioVerdict.FASTER)
+    plans = [PlanFigures(None, None, peak, 0.1) for peak in (3_600_000, 2_400_000)]
+    assert gain(trial(faster, *plans)) == (
+        "2.00× faster [1.82, 2.22], peak 3.6 MB → 2.4 MB, results equal"
+    )
