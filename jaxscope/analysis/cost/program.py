@@ -49,6 +49,8 @@ class ProgramCost:
     """One sentence for each part that the totals miss or only bound."""
     estimated: tuple[str, ...]
     """One sentence for each figure from a formula for the problem."""
+    partial: bool
+    """Whether a call is not counted, because its cost is unknown."""
 
 
 def program_cost(module: HloModule) -> ProgramCost:
@@ -69,6 +71,8 @@ def counted(text: str) -> tuple[HloModule, ProgramCost] | None:
         return None
 
 
+UNKNOWN_LENGTH = "runs an unknown number of times"
+"""In the sentence on a loop whose trip count is unknown."""
 _PRODUCTS = ("dot", "convolution", "custom-call")
 _HALF = ("bf16", "f16")
 
@@ -115,6 +119,7 @@ class _ProgramCounter:
         self._totals: dict[str, CostCounts] = {}
         self._unknown: list[_Note] = []
         self._estimated: list[_Note] = []
+        self._partial = False
 
     def count(self) -> ProgramCost:
         if any(i.opcode == "conditional" for i in self._module.instructions()):
@@ -139,6 +144,7 @@ class _ProgramCounter:
             fused=tuple(fused),
             unknown=_sentences(self._unknown),
             estimated=_sentences(self._estimated),
+            partial=self._partial,
         )
 
     def _runs(self) -> list[tuple[Computation, float]]:
@@ -180,7 +186,7 @@ class _ProgramCounter:
             return self._branches(instruction, called, noting=noting)
         made = calls(self._module, instruction)
         if noting and any(unknown for *_, unknown in made):
-            text = "runs an unknown number of times; its body is counted once."
+            text = f"{UNKNOWN_LENGTH}; its body is counted once."
             self._unknown.append((instruction.name, text))
         factors = {name: factor for name, factor, _ in made}
         return [(callee, factors[callee.name]) for callee in called]
@@ -221,6 +227,7 @@ class _ProgramCounter:
         if estimate is None:
             text = f"calls {target}, whose cost is unknown; it is not counted."
             self._unknown.append((call.name, text))
+            self._partial = True
         elif estimate.basis:
             text = f"calls {target}: FLOPs estimated as {estimate.basis}."
             self._estimated.append((call.name, text))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from jaxscope.analysis.cost.program import UNKNOWN_LENGTH
 from jaxscope.analysis.cost.roofline import (
     FLOPS_PER_TRANSCENDENTAL,
     dispatch_shares,
@@ -19,7 +20,10 @@ SLOW_TRACE_S = 1.0
 EQUATIONS_PER_S = 100
 """JAX traces some thousands of equations per second; fewer than this are not what is slow."""
 
-_ESTIMATE = "Use them as an estimate: only loops with a known trip count are counted exactly."
+_ESTIMATE = "Use them as an estimate."
+_ESTIMATE_OF_LOOPS = (
+    "Use them as an estimate: only loops with a known trip count are counted exactly."
+)
 _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
@@ -153,7 +157,8 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
             )
         if isinstance(program.cost, Cost) and program.cost.warnings:
-            what, fix = "are partly estimated", _ESTIMATE
+            loops = any(UNKNOWN_LENGTH in each for each in program.cost.warnings)
+            what, fix = "are partly estimated", _ESTIMATE_OF_LOOPS if loops else _ESTIMATE
             if program.cost.partial:
                 what = "leave out instructions whose cost is unknown"
                 fix = "Compare times instead."

@@ -154,7 +154,7 @@ def cost(handles: Handles) -> Cost | Unavailable:
         work.transcendentals,
         work.bytes_accessed,
         (*work.unknown, *work.estimated),
-        partial=any(row.flops is None for row in work.by_instruction),
+        partial=work.partial,
     )
 
 

@@ -243,6 +243,7 @@ def test_a_callback_without_result_has_no_cost() -> None:
     cost = program_cost(parse_module(text))
     assert [row.name for row in cost.by_instruction] == ["y"]
     assert len(cost.unknown) == 1
+    assert cost.partial
 
 
 def test_an_opaque_call_is_unknown_and_a_note_to_the_compiler_is_nothing() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from jaxscope.analysis.cost.program import UNKNOWN_LENGTH
 from jaxscope.analysis.findings import (
     RULES,
     Evidence,
@@ -422,6 +423,26 @@ def test_caveats_about_the_report_are_findings() -> None:
     guessed = replace(PROGRAM, cost=Cost(1.0, 0.0, 1.0, ("a loop of unknown length.",)))
     (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(guessed))
     assert finding.evidence == "From the count: a loop of unknown length."
+
+
+@pytest.mark.parametrize(
+    ("remark", "partial", "fix"),
+    [
+        (
+            f"while.0 {UNKNOWN_LENGTH}; its body is counted once.",
+            False,
+            "Use them as an estimate: only loops with a known trip count are counted exactly.",
+        ),
+        ("call.1 calls eigh: FLOPs estimated as 10 n³.", False, "Use them as an estimate."),
+        ("call.1 calls print; it is not counted.", True, "Compare times instead."),
+    ],
+)
+def test_the_reason_for_uncertain_figures_is_that_of_the_count(
+    remark: str, partial: bool, fix: str
+) -> None:
+    program = replace(PROGRAM, cost=Cost(1.0, 0.0, 1.0, (remark,), partial=partial))
+    (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(program))
+    assert finding.fix == fix
 
 
 def test_certain_figures_have_no_caveat() -> None:
