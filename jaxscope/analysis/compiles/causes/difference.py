@@ -98,6 +98,13 @@ class StaticValueChange(_Changed):
     """The Python type of a constant of a cell; empty when unknown, and for a default value."""
     traced: Literal["", "before", "now"] = ""
     """The call in which JAX traced it instead."""
+    renewed: str = ""
+    """A function or an object beside it that is compared by identity, and new too: equal values
+    would have made no difference."""
+
+    @property
+    def distance(self) -> int:
+        return 2 if self.renewed else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

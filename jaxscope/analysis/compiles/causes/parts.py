@@ -45,6 +45,16 @@ def replaced(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> Pair | Non
     return None
 
 
+def _renewed(old: Sequence[StaticPart], new: Sequence[StaticPart], field: str) -> str:
+    """The first new function or object of the field in place of one of the same name."""
+    known = {(part.path, part.kind): part for part in old if part.kind in _BY_IDENTITY}
+    for part in new:
+        before = known.get((part.path, part.kind)) if part.field == field else None
+        if before is not None and before.token != part.token and before.text == part.text:
+            return part.path
+    return ""
+
+
 def _pairs(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
     found = changed(old, new)
     other = None if found else replaced(old, new)
@@ -58,10 +68,13 @@ def unread(parts: Sequence[StaticPart]) -> bool:
 
 def in_treedef(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
     """Differences between two treedefs of one argument besides their leaves."""
-    return [_of_treedef(name, *pair) for pair in _pairs(old, new)]
+    return [
+        _of_treedef(name, *pair, renewed=_renewed(old, new, pair[1].field))
+        for pair in _pairs(old, new)
+    ]
 
 
-def _of_treedef(name: str, before: StaticPart, now: StaticPart) -> Difference:
+def _of_treedef(name: str, before: StaticPart, now: StaticPart, *, renewed: str) -> Difference:
     path, texts = name + now.path, around_change(before.text, now.text)
     field = name + now.field
     if now.kind is PartKind.CLASS is before.kind and not now.field:
@@ -72,7 +85,8 @@ def _of_treedef(name: str, before: StaticPart, now: StaticPart) -> Difference:
     if now.kind in _BY_IDENTITY and now.kind is before.kind:
         return diff.StaticIdentityChange(path, *texts, type=str(now.kind), field=field)
     of = "leaf" if now.kind is PartKind.LEAF else "field"
-    return diff.StaticValueChange(path, *texts, of=of, field=field)
+    renewed = renewed and name + renewed
+    return diff.StaticValueChange(path, *texts, of=of, field=field, renewed=renewed)
 
 
 def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Difference]:
@@ -93,7 +107,8 @@ def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Differenc
             kind = str(new.kind) if field or new.kind is PartKind.FUNCTION else now.type
             yield diff.StaticIdentityChange(path, *texts, type=kind, field=field, own=now.own)
         elif new.kind is PartKind.VALUE:
-            yield diff.StaticValueChange(path, *texts)
+            renewed = _renewed(before.parts, now.parts, new.field)
+            yield diff.StaticValueChange(path, *texts, renewed=renewed and now.name + renewed)
         elif before.text != now.text and not now.text.endswith("…"):
             yield diff.StaticValueChange(*whole)
         else:

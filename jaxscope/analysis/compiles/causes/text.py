@@ -122,7 +122,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_IDENTITY if d.field:
             kind = "function " if d.type == PartKind.FUNCTION else ""
             text = f"The static part {path} is a different {kind}object: {shown}."
-            fix = f"Create `{d.field}` once and reuse it: JAX compares `{d.path}` by identity."
+            fix = _once(d.field, d.path)
         case CauseKind.STATIC_IDENTITY if d.type == PartKind.FUNCTION:
             text = f"The static argument {path} is a different function object: {shown}."
             fix = "Define the function once, outside the call: JAX compares functions by identity."
@@ -164,6 +164,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_VALUE if d.of == "field" and d.field != d.path:
             text = f"The static part {path} changed: {change}."
             fix = f"Create `{d.field or _root(d.path)}` once and reuse it, or keep to a few values."
+            if d.renewed:
+                fix = _once(d.field or _root(d.path), d.renewed)
         case CauseKind.STATIC_VALUE if d.of == "leaf":
             text = f"{path}, static because it is not an array, changed: {change}."
             fix = (
@@ -173,13 +175,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_VALUE if d.of == "field":
             text = f"The static field {path} changed: {change}."
             fix = (
-                _few(d.path)
-                if _is_text(d.after)
-                else (
-                    f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
-                    "otherwise keep to a few values."
-                )
+                f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
+                "otherwise keep to a few values."
             )
+            if _is_text(d.after):
+                fix = _few(d.path)
         case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
             if d.type in NUMBERS:
@@ -190,13 +190,13 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.STATIC_VALUE:
             text = f"The static argument {path} changed: {change}."
             fix = (
-                _few(d.path)
-                if _is_text(d.after)
-                else (
-                    f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
-                    "keep to a few values."
-                )
+                f"Trace `{d.path}`, unless a shape or a Python branch depends on it; otherwise "
+                "keep to a few values."
             )
+            if d.renewed:
+                fix = _once(_root(d.path), d.renewed)
+            elif _is_text(d.after):
+                fix = _few(d.path)
         case CauseKind.STRUCTURE:
             text = {
                 "added": f"{_TREEDEF} changed: {path} was added.",
@@ -340,6 +340,10 @@ def _transformed(name: str, wrappers: Sequence[str]) -> str:
 def _is_text(value: str) -> bool:
     """Whether it is the `repr` of a string, which JAX cannot trace."""
     return value.startswith(("'", '"'))
+
+
+def _once(whole: str, part: str) -> str:
+    return f"Create `{whole}` once and reuse it: JAX compares `{part}` by identity."
 
 
 def _few(path: str) -> str:

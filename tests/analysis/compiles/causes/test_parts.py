@@ -95,3 +95,34 @@ def test_equal_values_that_were_not_read_to_the_end_prove_nothing() -> None:
 
     assert kind(part("[0]", 1)) is K.CACHE_CLEARED
     assert kind(part("[0]", 1), part("[1]", "…", PartKind.UNREAD)) is K.UNKNOWN
+
+
+def test_what_is_created_again_is_a_new_program_whatever_its_values() -> None:
+    def call(rate: float, number: int) -> CallSignature:
+        made = (
+            StaticPart(".tx.init", "init", number, PartKind.FUNCTION, field=".tx"),
+            part(".tx.rate", rate, field=".tx"),
+        )
+        structure = Structure(hash(made), (".w",), "", made)
+        return CallSignature(F, (TracedArgument("s", structure, ()),))
+
+    earlier = [EarlierCompile(1, call(0.1, 1)), EarlierCompile(2, call(0.2, 2))]
+    (cause,) = explain(earlier[1].signature, earlier[:1]).causes
+    assert cause.text == "The static part `s.tx.rate` changed: 0.1 → 0.2."
+    assert cause.fix == "Create `s.tx` once and reuse it: JAX compares `s.tx.init` by identity."
+    # The value of the first one, in new functions: nearest is the call with equal values.
+    found = explain(call(0.1, 3), earlier)
+    assert (found.nearest, found.causes[0].kind) == (1, K.STATIC_IDENTITY)
+    # Without functions of its own, a few values are a few programs.
+    (cause,) = explain(call(0.2, 1), earlier[:1]).causes
+    assert cause.fix == "Create `s.tx` once and reuse it, or keep to a few values."
+
+
+def test_a_static_argument_that_is_created_again() -> None:
+    def call(rate: float, number: int) -> CallSignature:
+        made = (StaticPart(".act", "relu", number, PartKind.FUNCTION), part(".rate", rate))
+        return CallSignature(F, statics=(StaticArgument("c", "C", number, "C", parts=made),))
+
+    (cause,) = explain(call(0.2, 2), [EarlierCompile(1, call(0.1, 1))]).causes
+    assert cause.path == "c.rate"
+    assert cause.fix == "Create `c` once and reuse it: JAX compares `c.act` by identity."
