@@ -1,13 +1,14 @@
 """Random keys that are used twice."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.jaxpr.calls import lines_in_loops
 from jaxscope.analysis.jaxpr.flow import Flow, FlowBody, FlowStep
-from jaxscope.analysis.vmap.lines import place_of
-from jaxscope.model import Finding, FindingKind, Program
+from jaxscope.analysis.vmap.lines import Place, place_of
+from jaxscope.model import Finding, FindingKind, Frame, Program
 from jaxscope.words import count
 
 _CONSUME = frozenset({"random_bits", "random_split", "random_gamma"})
@@ -97,18 +98,26 @@ def _again(
             continue
         one = program.equations[first.step.equation].frames
         two = program.equations[other.step.equation].frames
+        before = place
         if one == two:
             # Twice in one call of a library, unless a loop of the user's is around it.
-            if not any(
-                f.source is not None and f.source < len(looped) and f.span.line in looped[f.source]
-                for f in two
-            ):
+            turn = next((f for f in two if _is_looped(f, looped)), None)
+            if turn is None:
                 continue
-        elif place == there and (first.step.passes or other.step.passes):
-            continue  # a loss and its gradient may share a dropout mask on purpose
-        where = "in each iteration of the loop" if one == two else f"first on line {place[1]}"
-        if place[0] != there[0]:
+            before = there = _place((turn,)) or there
+        elif place == there:
+            if first.step.passes or other.step.passes:
+                continue  # a loss and its gradient may share a dropout mask on purpose
+            # Both draws are in one function: its calls differ.
+            pairs = zip(one, two, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            before, there = _place(one[same:]) or place, _place(two[same:]) or there
+        if before[0] != there[0]:
             where = "first in another source"
+        elif before != there:
+            where = f"first on line {before[1]}"
+        else:
+            where = "in each iteration of the loop" if one == two else "earlier on this line"
         yield Finding(
             FindingKind.KEY_REUSE,
             there[1],
@@ -118,6 +127,17 @@ def _again(
             source=there[0],
         )
         return
+
+
+def _is_looped(frame: Frame, looped: list[frozenset[int]]) -> bool:
+    source = frame.source
+    return source is not None and source < len(looped) and frame.span.line in looped[source]
+
+
+def _place(frames: Sequence[Frame]) -> Place | None:
+    """The innermost line of a stored source: the cell's where one of these frames is there."""
+    known = [(f.source, f.span.line) for f in frames if f.source is not None]
+    return next((place for place in known if place[0] == 0), known[0] if known else None)
 
 
 def _loop(flow: Flow, use: _Use) -> FlowBody | None:

@@ -1,5 +1,5 @@
-# A key that two calls of a function take.
-# fires: key_reuse line 3
+# A key that two calls of a function take: the calls are the line, not the draw.
+# fires: key_reuse line 6
 
 # %% setup
 import jax, jax.numpy as jnp
