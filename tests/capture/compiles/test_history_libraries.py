@@ -55,7 +55,36 @@ def test_a_float_under_filter_jit_is_named_and_an_array_in_its_place_compiles_no
     assert (made.fun_name, cause.kind) == ("run", K.STATIC_VALUE)
     assert cause.text == "`lr`, static because it is not an array, changed: 0.1 → 0.2."
     assert "`jnp.asarray(0.2)`" in cause.fix
+    (cause,) = recompiles(program(2.0, 3))[0].causes
+    assert "`jnp.asarray(3, jnp.float32)`" in cause.fix
+    (cause,) = recompiles(program(3, jnp.float32(3)))[0].causes
+    assert cause.text == "`lr` was static, as it was not an array (3), and is now f32[]."
+    assert cause.fix == (
+        "Pass an array for `lr` in every call, such as `jnp.asarray(3, jnp.float32)`."
+    )
+    (cause,) = recompiles(program(jnp.float32(3), 0.5))[0].causes
+    assert cause.text == "`lr` was f32[] and is now static, as it is not an array (0.5)."
     assert recompiles(program(jnp.asarray(0.1), jnp.asarray(0.2))) == []
+
+
+def test_a_leaf_that_becomes_an_array_beside_another_change_of_the_structure() -> None:
+    eqx = pytest.importorskip("equinox")
+
+    def steps() -> Generator[None]:
+        @eqx.filter_jit
+        def total(options: Any) -> Any:
+            return sum(jax.tree.leaves(options))
+
+        total({"a": 0.5, "b": 1, "c": 2})
+        yield
+        total({"a": jnp.ones(3), "b": [1], "c": 2})
+
+    (made,) = recompiles(steps)
+    assert [(one.kind, one.path) for one in made.causes] == [
+        (K.STATIC_VALUE, "options['a']"),
+        (K.STATIC_VALUE, "options['b']"),
+    ]
+    assert "StaticLeaf" not in str(made)
 
 
 def test_equinox_calls_have_the_functions_and_arguments_of_the_user() -> None:

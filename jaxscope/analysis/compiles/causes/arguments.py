@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 
 from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes import parts
@@ -12,7 +13,9 @@ from jaxscope.analysis.compiles.causes.signature import (
     ArgumentLeaf,
     CallSignature,
     Holder,
+    PartKind,
     StaticArgument,
+    Structure,
     TracedArgument,
     summary,
 )
@@ -81,7 +84,11 @@ def _traced(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]
 
 
 def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Difference]:
-    was, is_now = before.structure, now.structure
+    moved = _moved_leaves(before, now)
+    yield from moved.values()
+    was, is_now = (_without(one.structure, moved) for one in (before, now))
+    if moved and (was.paths, was.parts) == (is_now.paths, is_now.parts):
+        return
     gone = [path for path in was.paths if path not in set(is_now.paths)]
     come = [path for path in is_now.paths if path not in set(was.paths)]
     empty = {part.path for part in (*was.parts, *is_now.parts) if part.text == _NONE}
@@ -112,6 +119,34 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Differen
         texts = [summary(a) if a.is_bare else a.structure.text for a in (before, now)]
         cut = parts.around_change(*texts)
         yield diff.StructureChange(now.name, *cut, change="container", leaves=leaves)
+
+
+def _moved_leaves(before: TracedArgument, now: TracedArgument) -> dict[str, Difference]:
+    """The leaves that are static in one call, because they are no arrays, and arrays in the other,
+    by path."""
+    found: dict[str, Difference] = {}
+    for path, text in _static_leaves(before, now):
+        change = (now.name + path, text, _leaf_text(now, path))
+        found[path] = diff.StaticValueChange(*change, of="leaf", traced="now")
+    for path, text in _static_leaves(now, before):
+        change = (now.name + path, _leaf_text(before, path), text)
+        found[path] = diff.StaticValueChange(*change, of="leaf", traced="before")
+    return found
+
+
+def _static_leaves(one: TracedArgument, other: TracedArgument) -> Iterator[tuple[str, str]]:
+    """Paths and texts of the static leaves of one call that are arrays in the other."""
+    for part in one.structure.parts:
+        if part.kind is PartKind.LEAF and part.path in other.structure.paths:
+            yield part.path, part.text
+
+
+def _without(structure: Structure, left_out: Container[str]) -> Structure:
+    paths = tuple([path for path in structure.paths if path not in left_out])
+    kept = tuple(
+        [p for p in structure.parts if p.kind is not PartKind.LEAF or p.path not in left_out]
+    )
+    return replace(structure, paths=paths, parts=kept)
 
 
 def _leaf_text(argument: TracedArgument, path: str) -> str:

@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import assert_never
 
 from jaxscope import words
@@ -167,11 +168,16 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             if d.renewed:
                 fix = _once(d.field or _root(d.path), d.renewed)
         case CauseKind.STATIC_VALUE if d.of == "leaf":
+            fix = _array(d.path, d.before, d.after)
             text = f"{path}, static because it is not an array, changed: {change}."
-            fix = (
-                f"Pass an array for `{d.path}`, such as `jnp.asarray({d.after})`, unless a "
-                "shape or a Python branch depends on it."
-            )
+            if d.traced == "now":
+                text = (
+                    f"{path} was static, as it was not an array ({d.before}), and is now {d.after}."
+                )
+            elif d.traced:
+                text = (
+                    f"{path} was {d.before} and is now static, as it is not an array ({d.after})."
+                )
         case CauseKind.STATIC_VALUE if d.of == "field":
             text = f"The static field {path} changed: {change}."
             fix = (
@@ -340,6 +346,31 @@ def _transformed(name: str, wrappers: Sequence[str]) -> str:
 def _is_text(value: str) -> bool:
     """Whether it is the `repr` of a string, which JAX cannot trace."""
     return value.startswith(("'", '"'))
+
+
+def _array(path: str, before: str, after: str) -> str:
+    """The fix of a leaf that is static because it is not an array: one dtype in every call."""
+    values = [text for text in (before, after) if _number(text)]
+    arrays = [text.partition("[")[0] for text in (before, after) if "[" in text]
+    if arrays and not (values and (before + after).count("[]")):
+        return f"Pass an array for `{path}` in every call."
+    if not values:
+        return _few(path)
+    kinds = {_number(text) for text in values}
+    dtype = _DTYPES.get(arrays[0], "") if arrays else ""
+    if len(kinds) > 1:
+        dtype = "complex64" if "complex" in kinds else "float32"
+    made = f"jnp.asarray({values[-1]}{f', jnp.{dtype}' if dtype else ''})"
+    unless = "" if arrays else ", unless a shape or a Python branch depends on it"
+    return f"Pass an array for `{path}` in every call, such as `{made}`{unless}."
+
+
+def _number(text: str) -> str:
+    """The Python type of a number's text; empty for anything else."""
+    for kind in (int, float, complex):
+        with suppress(ValueError):
+            return type(kind(text)).__name__
+    return "bool" if text in ("True", "False") else ""
 
 
 def _once(whole: str, part: str) -> str:

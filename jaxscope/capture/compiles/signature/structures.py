@@ -6,6 +6,7 @@ Does not keep the treedefs themselves: their static fields are the user's object
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import jax
@@ -24,6 +25,8 @@ from jaxscope.capture.compiles.signature.values import ObjectIds
 _STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
 _TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
 _SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
+_STATIC_LEAF = re.compile(r"CustomNode\(StaticLeaf\[(.*?)\], \[\]\)")
+"""As JAX prints the class below, which no user knows."""
 _BUILTIN = (dict, list, tuple, type(None))
 
 
@@ -174,4 +177,4 @@ def _text(tree: Any) -> str:
         text = str(tree)
     except Exception:  # the repr of a static field
         return f"a container of {tree.num_leaves} leaves"
-    return text.removeprefix("PyTreeDef(").removesuffix(")")
+    return _STATIC_LEAF.sub(r"\1", text).removeprefix("PyTreeDef(").removesuffix(")")
