@@ -55,7 +55,7 @@ class Place(NamedTuple):
 def places_of(reads: Reads, snapshot: Snapshot, copies: Copies) -> list[Place]:
     """The names, closure cells and items that may hold an array; of inputs there are copies."""
     places = [Place(scope, name) for scope, name, _ in reads.bindings]
-    places += [Place(cell) for cell, _ in reads.cells]
+    places += [Place(cell) for _, cell, _ in reads.cells]
     for container, held in snapshot.containers():
         if copies.made(container) is None:
             places += _places(container, held)

@@ -90,8 +90,8 @@ def _names(scope: Mapping[str, Any], read: Mapping[str, Any]) -> Check:
     return lambda: all(map(is_, map(get, names, missing), values))
 
 
-def _cells(cells: Sequence[tuple[Any, Any]]) -> Check:
-    holders, values = zip(*cells, strict=True)
+def _cells(cells: Sequence[tuple[str, Any, Any]]) -> Check:
+    _, holders, values = zip(*cells, strict=True)
     return lambda: all(map(is_, map(_CONTENTS, holders), values))
 
 

@@ -49,8 +49,8 @@ class Reads:
         """Scope, name and value of each name that code reads; MISSING where it is unbound."""
         self.imported: list[tuple[Mapping[str, Any], str, Any]] = []
         """The same for the attributes of libraries' modules, which are not followed."""
-        self.cells: list[tuple[Any, Any]] = []
-        """Closure cells with their values."""
+        self.cells: list[tuple[str, Any, Any]] = []
+        """Name, closure cell and value of the variables of closures."""
         self.scopes: dict[int, Any] = {}
         """The globals that the reached functions may assign."""
         self.iterators: list[tuple[str, Any]] = []
@@ -88,7 +88,7 @@ class Reads:
 
     def contents(self) -> dict[int, Any]:
         """The present contents of the user's modules, classes and closure cells, by identity."""
-        found: dict[int, Any] = {id(cell): value for cell, value in self.cells}
+        found: dict[int, Any] = {id(cell): value for _, cell, value in self.cells}
         for _, value in self.named:
             if isinstance(value, ModuleType) and is_users_module(value.__name__):
                 found[id(vars(value))] = dict(vars(value))
@@ -194,7 +194,7 @@ class Reads:
                 self._module(name, value, text.attributes)
         self.unknown = self.unknown or "IMPORT_NAME" in text.operations
         for free, cell, value in closure(function):
-            self.cells.append((cell, value))
+            self.cells.append((free, cell, value))
             self._add(free, value)
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._below(function.__name__, default)

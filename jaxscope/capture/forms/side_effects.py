@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import jax
+import numpy as np
 from jax.core import Tracer
 
 from jaxscope import words
@@ -155,30 +156,73 @@ def types_noted(
     """Collect the decisions that code of these scopes takes on a tracer's Python type.
 
     `isinstance(lr, float)` and `round(lr)` give something else for a tracer than for the value
-    that it replaces, which `original_of` returns, or the tracer itself.
+    that it replaces, which `original_of` returns, or the tracer itself. The type of a `jax.Array`
+    is the tracer's.
     """
     found: list[TypeAsked] = []
+
+    def note(function: str, value: Any) -> None:
+        found.append(TypeAsked(function, original_of(value), _line_of(file)))
 
     def checked(value: Any, kinds: Any) -> bool:
         answer = isinstance(value, kinds)
         if isinstance(value, Tracer) and isinstance(original_of(value), kinds) != answer:
-            found.append(TypeAsked("isinstance", original_of(value), _line_of(file)))
+            note("isinstance", value)
         return answer
 
     def rounded(value: Any, *digits: Any) -> Any:
         if isinstance(value, Tracer) and not hasattr(original_of(value), "shape"):
-            found.append(TypeAsked("round", original_of(value), _line_of(file)))
+            note("round", value)
         return round(value, *digits)
 
+    def has(value: Any, name: str) -> bool:
+        answer = hasattr(value, name)
+        if isinstance(value, Tracer) and hasattr(original_of(value), name) != answer:
+            note("hasattr", value)
+        return answer
+
+    def got(value: Any, name: str, *default: Any) -> Any:
+        if default and isinstance(value, Tracer):
+            has(value, name)
+        return getattr(value, name, *default)
+
+    def is_scalar(value: Any) -> bool:
+        answer = bool(scalar(value))
+        if isinstance(value, Tracer) and scalar(original_of(value)) != answer and _asking_frame():
+            note("np.isscalar", value)
+        return answer
+
+    class Asking(type):
+        def __call__(cls, *args: Any, **options: Any) -> Any:
+            one = args[0] if len(args) == 1 else None
+            if isinstance(one, Tracer) and not isinstance(original_of(one), jax.Array):
+                note("type", one)
+            return type(*args, **options)
+
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, type)
+
+        def __subclasscheck__(cls, kind: type) -> bool:
+            return issubclass(kind, type)
+
+    hooks = {
+        "isinstance": checked,
+        "round": rounded,
+        "hasattr": has,
+        "getattr": got,
+        "type": Asking("type", (type,), {}),
+    }
+    scalar, np.isscalar = np.isscalar, is_scalar
     added: list[tuple[MutableMapping[str, Any], str, Any]] = []
     for scope in scopes:
-        for name, hook in (("isinstance", checked), ("round", rounded)):
+        for name, hook in hooks.items():
             if name not in scope:
                 scope[name] = hook
                 added.append((scope, name, hook))
     try:
         yield found
     finally:
+        np.isscalar = scalar
         for scope, name, hook in added:
             if scope.get(name) is hook:
                 del scope[name]

@@ -14,7 +14,8 @@ import jax
 from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture import _jax
-from jaxscope.capture.forms.fresh_arrays import places_of, swap
+from jaxscope.capture.forms.array_writes import writes_noted
+from jaxscope.capture.forms.fresh_arrays import Place, places_of, swap
 from jaxscope.capture.forms.reads import MISSING, Reads
 from jaxscope.capture.forms.side_effects import (
     TextAsked,
@@ -38,7 +39,9 @@ from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RetracedError,
     assigns_global,
+    assigns_nonlocal,
     changed_in_place,
+    changes_array,
     keeps_results,
     refers_weakly,
     sees_tracer,
@@ -105,6 +108,7 @@ class Trial:
                 restore(scope, names)
             changes = self._snapshot.changes()
             self._snapshot.restore()
+            rebound = _rebound(self.reads.cells)
         for name, cached in self.reads.caches:
             if find_tracer(cached):
                 cached.cache_clear()
@@ -116,6 +120,8 @@ class Trial:
         ]
         if changed:
             raise changed_in_place(*changed[0], self._syntax)
+        if rebound:
+            raise assigns_nonlocal(rebound)
         if assigned is not None and inputs is None:
             raise assigns_global(assigned)
 
@@ -180,11 +186,13 @@ class TracedForm(ABC):
         scopes: Sequence[MutableMapping[str, Any]],
         values: Mapping[str, Any] | None = None,
     ) -> Generator[None]:
-        """As `Trial.running`; raises RefusedError also for a decision on a tracer's Python type."""
+        """As `Trial.running`; raises RefusedError also for a decision on a tracer's Python type,
+        and for a change of a NumPy array."""
         file = self._trial.file
         with (
             self._trial.running(inputs.copies, scopes, values),
             texts_noted(file) as self.texts,
+            writes_noted(self.original, self.inputs.path_of, file) as writes,
         ):
             with types_noted(scopes, self.original, file) as types:
                 try:
@@ -196,6 +204,9 @@ class TracedForm(ABC):
                 asked = types[0]
                 path = self.inputs.path_of(asked.value)
                 raise sees_tracer(asked.function, path, asked.value, asked.line)
+            if writes:
+                write = writes[0]
+                raise changes_array(self.inputs.path_of(write.value), write.how, write.line)
 
     @property
     def outcome(self) -> Outcome:
@@ -266,6 +277,16 @@ def restore(namespace: MutableMapping[str, Any], before: Mapping[str, Any]) -> N
     for name, value in before.items():
         if namespace.get(name, MISSING) is not value:
             namespace[name] = value
+
+
+def _rebound(cells: Sequence[tuple[str, Any, Any]]) -> str:
+    """The first variable of a closure that is not bound as before; all are afterwards."""
+    found = ""
+    for name, cell, value in cells:
+        if Place(cell).value() is not value:
+            cell.cell_contents = value
+            found = found or name
+    return found
 
 
 def _same(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -19,8 +19,6 @@ from typing import Any, Self
 
 from jax.core import Tracer
 
-from jaxscope.capture.inputs.pytrees import Branch
-
 
 class TracerNet:
     """Finds the tracers created inside a block that something keeps.
@@ -226,8 +224,12 @@ def _is_jaxs(holder: Any, owners: Iterable[Any]) -> bool:
         return False
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
-    # A branch of an input holds the user's own container.
-    return any(_is_own(one) and not isinstance(one, Branch) for one in owners)
+    return any(_is_own(one) and not _is_input(one, holder) for one in owners)
+
+
+def _is_input(own: Any, holder: Any) -> bool:
+    """Whether the object stands for an input that is the user's own container."""
+    return any(getattr(own, name, None) is holder for name in ("original", "value"))
 
 
 def _place(holder: Any) -> str:

@@ -50,6 +50,15 @@ def changed_in_place(path: str, container: object, syntax: CellSyntax) -> Refuse
     )
 
 
+def changes_array(path: str, how: str, line: int | None) -> RefusedError:
+    """The refusal of code that changes a NumPy array by an operator, or by `sort`."""
+    return RefusedError(
+        f"the code changes the NumPy array `{path}` in place (`{how}`), but a compiled program "
+        "works on copies. Return a new array instead.",
+        line,
+    )
+
+
 def inside_trace() -> RefusedError:
     """The refusal of an inspection in a cell or a function that is being traced."""
     return RefusedError(
@@ -139,6 +148,14 @@ def assigns_global(name: str) -> RefusedError:
     return RefusedError(
         f"the function assigns the global `{name}`, but a compiled program only returns values. "
         f"Return it: `{name} = f(...)`."
+    )
+
+
+def assigns_nonlocal(name: str) -> RefusedError:
+    """The refusal of code that assigns a variable of a closure."""
+    return RefusedError(
+        f"the code assigns `{name}`, a variable of a closure, but a compiled program only returns "
+        "values. Take it as an argument, and return its new value."
     )
 
 

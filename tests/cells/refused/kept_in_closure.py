@@ -1,5 +1,5 @@
 # A traced value in the variable of a closure.
-# expect: refused "keeps a traced value"
+# expect: refused "a variable of a closure"
 
 # %% setup
 import jax

@@ -86,6 +86,8 @@ def _unread(path: str) -> CapturedValue:
 
 
 def _fields(container: Any) -> list[tuple[str, Any]]:
+    if type(container) in (list, tuple, dict):  # which may hold itself
+        return []
     tree = jax.tree_util.tree_structure(container, is_leaf=lambda one: one is not container)
     kind, static = tree.node_data() or (dict, None)
     return [] if kind is dict or static is None else static_fields(container, kind, static)
