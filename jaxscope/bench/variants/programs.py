@@ -326,6 +326,10 @@ class Builder:
             space = self.space
             value = finalize(outputs)
             results = bound(before, space, value)
+        loops = self.loop_names()
+        kept = [value for name, value in results.items() if name not in loops]
+        if not jax.tree_util.tree_leaves(kept):  # a cell that keeps no result
+            results = {"": outputs}
         cost = describe.cost(handles)
         counted = isinstance(cost, Cost)
         plan = PlanFigures(

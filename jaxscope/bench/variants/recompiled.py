@@ -103,6 +103,10 @@ def _judged(
         ratio = rounds.ratio(before, after, time.perf_counter() + limit_s, alarm)
     again_s = before.again_s or _call_s(before)
     verdict, why = verdicts.judge_compilations(before.plan, after.plan, ratio, again_s)
+    if not rounds.compares(before, after):
+        trial = dataclasses.replace(trial, error=None)
+        if verdict is TrialVerdict.BETTER:
+            verdict, why = TrialVerdict.UNCLEAR, rounds.UNCHECKED
     return dataclasses.replace(trial, verdict=verdict, why=why, ratio=ratio)
 
 

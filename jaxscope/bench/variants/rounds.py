@@ -36,6 +36,7 @@ _ALIGNED = 64
 """XLA on the CPU reads a NumPy array in place from such an address, and copies any other."""
 _BY_ADDRESS = "The gain depends on the address of a NumPy array: XLA copies only an unaligned one."
 _BUSY = "The machine was busy."
+UNCHECKED = "The cell keeps no result, so whether the fix changes one is not checked."
 
 
 def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:
@@ -48,6 +49,12 @@ def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:
     terms = max([_size(leaf) for leaf in jax.tree_util.tree_leaves(before.args)], default=1)
     found = results.check(mine, theirs, terms, against="the original")
     return _state_compared(before, after, terms, found) if found.agrees else found
+
+
+def compares(before: BuiltProgram, after: BuiltProgram) -> bool:
+    """Whether there is a result, or an object that was changed, for `compared` to look at."""
+    states = (*before.state.values(), *after.state.values())
+    return any(one.changed for one in states) or bool(_arrays(before.results, before.results))
 
 
 def _state_compared(

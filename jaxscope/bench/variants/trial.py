@@ -314,12 +314,15 @@ def judged(
         )
     ratio = rounds.ratio(before, after, deadline, alarm)
     verdict, why = verdicts.judge(ratio, change.aim, before.plan, after.plan)
+    known = rounds.compares(before, after)
+    if verdict is TrialVerdict.BETTER and not known:
+        verdict, why = TrialVerdict.UNCLEAR, rounds.UNCHECKED
     return VariantTrial(
         change.title,
         verdict,
         why,
         ratio=ratio,
-        error=check.error,
+        error=check.error if known else None,
         options=change.options,
         before=old,
         after=new,

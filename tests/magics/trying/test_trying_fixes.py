@@ -55,6 +55,15 @@ def test_the_program_that_the_fix_changes_is_compared(notebook: Notebook) -> Non
     assert "+    return jnp.linalg.solve(m, b)" in trial.diff
 
 
+def test_the_result_of_a_program_that_no_name_keeps_is_compared(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit -n 1\ndef solved(m, b):\n    return jnp.linalg.inv(m) @ b\n\n"
+        "for _ in range(2):\n    solved(m, b)"
+    )
+    assert tried(notebook, "%jaxtry 1")[0].verdict is TrialVerdict.BETTER
+    assert "results equal" in notebook.must("%jaxtry 1").text
+
+
 def test_the_program_whose_jit_the_fix_edits_is_compared(notebook: Notebook) -> None:
     notebook.must(
         "%%jaxjit -n 1\nbuffer = jnp.ones(300_000)\n@jax.jit\ndef scaled(b):\n"

@@ -216,6 +216,18 @@ def test_an_object_that_cannot_be_compared_is_no_gain(notebook: Notebook) -> Non
     assert trial.why == "The code may change `running`, whose state cannot be read and compared."
 
 
+def test_a_cell_that_keeps_no_result_proves_nothing(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\nfor n in range(33, 39):\n    mean(np.ones(n, np.float32))")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.UNCLEAR
+    shown = " ".join(notebook.must("%jaxtry").text.split())
+    assert (
+        "The cell keeps no result, so whether the fix changes one is not checked. "
+        "6 → 1 compilation, −"
+    ) in shown
+    assert "results equal" not in shown
+
+
 def test_a_cell_without_a_magic_that_prints(notebook: Notebook) -> None:
     notebook.must(
         "for k in range(4):\n    y = jax.jit(lambda x: x + k)(x)\n    print('y', y.sum())"
