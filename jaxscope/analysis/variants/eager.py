@@ -31,15 +31,16 @@ def one_jit(finding: Finding, text: str) -> Change | str:
     body = textwrap.indent("\n".join([source_of(text, one) for one in run]), "    ")
     results = ", ".join(stored)
     top = " " * outer.col_offset
+    jit = "nnx.jit" if "`nnx.jit`" in finding.fix else "jax.jit"
     function = textwrap.indent(
-        f"@jax.jit\ndef {name}({', '.join(carried)}):\n{body}\n    return {results}", top
+        f"@{jit}\ndef {name}({', '.join(carried)}):\n{body}\n    return {results}", top
     )
     call = f"{indent}{results} = {name}({', '.join(carried)})"
     last = run[-1].end_lineno or run[-1].lineno
     made = edited_lines(text, [(run[0].lineno, last, call), (outer.lineno, 0, function + "\n")])
-    title = f"lines {run[0].lineno}–{last} under one `jax.jit`"
+    title = f"lines {run[0].lineno}–{last} under one `{jit}`"
     if last == run[0].lineno:
-        title = f"line {last} under `jax.jit`"
+        title = f"line {last} under `{jit}`"
     return Change(title, finding.line, finding.source, made)
 
 

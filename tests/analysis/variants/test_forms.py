@@ -188,6 +188,12 @@ def test_eager_lines_become_one_jitted_function_before_the_loop() -> None:
     assert changed(K.EAGER, before, line=4) == after
 
 
+def test_eager_lines_with_an_nnx_object_are_one_function_under_its_own_jit() -> None:
+    text = "%%jaxprof\nloss = fit(model, x) * 2"
+    assert "@jax.jit\ndef step(model, x):" in changed(K.EAGER, text)
+    assert "@nnx.jit\ndef step(model, x):" in changed(K.EAGER, text, fix="under `nnx.jit`")
+
+
 def test_eager_lines_at_the_top_are_one_function() -> None:
     before = "%%jaxprof\na = jnp.sin(x)\nb = a * y\nprint(b)"
     after = (
