@@ -29,6 +29,7 @@ _JIT_IT = (
     "Put the line into a function under `jax.jit`, so that it compiles as one program, unless "
     "its sizes depend on values."
 )
+_FEW_SIZES = "Keep to a few sizes, or use NumPy for this line, which compiles nothing."
 _KEEP_SIZE = (
     "Keep the array at its final size and mask the unfilled part, or move the loop into `lax.scan` "
     "or `lax.fori_loop`."
@@ -116,7 +117,9 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         if not found.regular and (static or len(counts) > 1):
             # Requested shapes, or the leaves of a tree: no array can be padded.
             return f"`{name}` {most} times{others}" if not static else found.text + others, _JIT_IT
-        return found.text + others, _KEEP_SIZE if found.regular else SHAPE.format(path)
+        arrays = all("[" in cause.after for cause in causes)
+        fix = SHAPE.format(path) if arrays else _FEW_SIZES
+        return found.text + others, _KEEP_SIZE if found.regular else fix
     causes = [cause for compile in same for cause in compile.causes]
     pattern, fix = PATTERNS.get(main_kind(same), (f"`{{0}}` {most} times", ""))
     own = next((cause.fix for cause in reversed(causes) if cause.fix), "")

@@ -112,7 +112,7 @@ def first_line(log: Log) -> str:
     functions = [c for c in log.compiles if c.kind is not CompileKind.EAGER]
     operations = [c for c in log.compiles if c.kind is CompileKind.EAGER]
     found = [_counted([*functions, *log.failed, *log.passes], len(functions), log)]
-    if again := len(log.recompiles):
+    if again := sum(c.kind is not CompileKind.EAGER for c in log.recompiles):
         found.append(words.count(again, "recompile"))
     if hits := sum(c.persistent is Persistent.HIT for c in log.compiles):
         found.append(f"{hits} from the disk cache")

@@ -168,6 +168,20 @@ def test_slices_that_grow_in_a_loop_should_keep_their_size() -> None:
     assert "lax.scan" in storm.fix
 
 
+def test_sizes_of_a_slice_are_no_array_to_pad() -> None:
+    sizes = itertools.pairwise((17, 24, 31, 20, 29, 11, 13, 50, 60))
+    made = [
+        eager("dynamic_slice", cause(CauseKind.EAGER_SHAPE, f"({a}, 8)", f"({b}, 8)", "sizes"))
+        for a, b in sizes
+    ]
+    (storm,) = storms(made)
+    assert storm.fix == "Keep to a few sizes, or use NumPy for this line, which compiles nothing."
+    made = [eager("sin", cause(CauseKind.EAGER_SHAPE, "f32[2]", f"f32[{n * n}]")) for n in range(8)]
+    made[0], made[7] = made[7], made[0]
+    (storm,) = storms(made)
+    assert storm.fix.startswith("Pad `x` to a few fixed shapes")
+
+
 def test_a_new_body_of_an_eager_loop() -> None:
     again = cause(CauseKind.EAGER_BODY, path="body")
     (storm,) = storms([eager("scan", again) for _ in range(4)])

@@ -15,8 +15,8 @@ from jaxscope import words
 from jaxscope.analysis.compiles import groups
 from jaxscope.analysis.compiles.causes.no_difference import eager_op, first_call
 from jaxscope.analysis.report_tables import compile_log
-from jaxscope.model import CauseKind, Compile, CompileKind, Persistent, from_json, to_json
-from jaxscope.model.compile_log import CompileEvent, Log
+from jaxscope.model import Cause, CauseKind, Compile, CompileKind, Persistent, from_json, to_json
+from jaxscope.model.compile_log import CompileEvent, Log, Storm
 from jaxscope.model.schema import event_schema, log_schema
 from jaxscope.results.compile_log import CompileLog
 from jaxscope.view.base import terminal
@@ -73,6 +73,21 @@ def test_the_first_line_says_how_many_how_long_and_which(golden: Log) -> None:
         "22 compiles in 4.07 s (trace 0.46, lower 0.31, XLA 3.30) · 20 recompiles · 1 failed · "
         "slowest: step at In [3]:4, 1.8 s · 4 eager operations, 144 ms"
     )
+
+
+def test_the_first_line_counts_no_recompile_of_an_eager_operation() -> None:
+    changed = Cause(CauseKind.EAGER_SHAPE, "sizes", "(1,)", "(2,)", "It changed.", fix="Use one.")
+    made = many(9)
+    operations = tuple(
+        [
+            dataclasses.replace(one, kind=CompileKind.EAGER, causes=(changed,))
+            for one in made.compiles
+        ]
+    )
+    storm = Storm(tuple([one.serial for one in operations]), "`sizes` changes", "Use one.")
+    log = dataclasses.replace(made, compiles=operations, storms=(storm,))
+    assert len(log.recompiles) == 9
+    assert "recompile" not in first_line(log)
 
 
 def test_the_first_line_of_a_log_in_which_all_failed_says_just_that(golden: Log) -> None:
