@@ -1,4 +1,4 @@
-"""Patterns of repeated recompilation: each is said of the recompilations that it explains."""
+"""Patterns of repeated recompilation, each with the number of those that it explains."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -55,8 +55,8 @@ PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
 
 
 Reason = tuple[CauseKind | None, str]
-"""What recompilations have in common: a kind of cause, of one argument where it is one's own. All
-changes of the value or the shape of one argument are one reason, without a kind."""
+"""A kind of cause, and the argument where that counts. All changes of the value or the shape of one
+argument are one reason, without a kind."""
 
 
 def reasons(compile: Compile) -> list[Reason]:

@@ -119,7 +119,7 @@ class Inputs:
             if not leaf.choice.traced and not is_code(leaf.value)
         )
 
-    def untraced(self) -> tuple[Node, ...]:
+    def not_traced(self) -> tuple[Node, ...]:
         """All that may decide the program beside the traced leaves: static ones, functions and
         classes too, and the containers, which may have static fields."""
         nodes = [part for node in self._nodes.values() for part in pytrees.parts(node)]

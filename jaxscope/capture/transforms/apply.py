@@ -87,7 +87,7 @@ class TransformedForm:
             else Constant(
                 node.path, node.value, Compared.NOT if isinstance(node, Object) else Compared.VALUE
             )
-            for node in self._form.inputs.untraced()
+            for node in self._form.inputs.not_traced()
         ]
         left_out = self._form.inputs.left_out.items()
         found += [Constant(name, value, left_out=True) for name, value in left_out]
