@@ -96,7 +96,8 @@ class Gradient:
     residuals: tuple[Residual, ...]
     """In the order in which they are made."""
     forward_flops: float
-    """FLOPs of the forward passes, from the equations."""
+    """FLOPs of the forward passes, from the equations; a primitive of unknown cost counts as
+    nothing."""
     backward_flops: float
     """FLOPs of the backward passes, rematerialization included."""
     rematerialized_flops: float

@@ -75,7 +75,7 @@ def chapter(record: Record, program: Program) -> Chapter | None:
 def _lead(
     found: Gradient, compiled: Sequence[CompiledResidual], record: Record, program: Program
 ) -> Iterator[str]:
-    unknown = uncounted(program.equations, lambda one: one.phase is not Phase.PRIMAL)
+    unknown = _uncounted(program)
     least = "at least " if unknown else ""
     if found.jacobian is not None:
         yield _jacobian(found.jacobian, program, least)
@@ -113,6 +113,10 @@ def _lead(
             f"`jax.checkpoint` on `{function_name(one)}` ({words.significant(one.calls)} calls) "
             f"would free about {words.size(one.freed_bytes)}, for {flops}, estimated."
         )
+
+
+def _uncounted(program: Program) -> tuple[str, ...]:
+    return uncounted(program.equations, lambda one: one.phase is not Phase.PRIMAL)
 
 
 def _jacobian(jacobian: Jacobian, program: Program, least: str) -> str:
@@ -281,7 +285,8 @@ def _source(row: EqualResiduals) -> str:
 def checkpoint_table(record: Record, program: Program, peak: int | None = None) -> Table:
     """The estimated effect of a checkpoint on each function; with `peak` also the peak after it."""
     found = program.gradient
-    every = 0.0 if found is None else found.forward_flops + found.backward_flops
+    known = found is not None and not _uncounted(program)
+    every = found.forward_flops + found.backward_flops if found is not None and known else 0.0
     on_cpu = all(device.startswith("cpu") for device in program.devices)
     after: tuple[Column[Checkpoint], ...] = ()
     if peak is not None:
@@ -293,7 +298,7 @@ def checkpoint_table(record: Record, program: Program, peak: int | None = None) 
         (">", "calls", lambda one: words.significant(one.calls)),
         (">", "frees", lambda one: words.size(one.freed_bytes)),
         (">", "saves instead", lambda one: words.size(one.saved_bytes)),
-        (">", "repeats", lambda one: words.flops(one.flops)),
+        (">", "repeats", lambda one: f"{'' if known else 'at least '}{words.flops(one.flops)}"),
         (">", "of all FLOPs", lambda one: words.share(one.flops, every)),
         *after,
         ("<", "note", lambda one: _UNDONE if on_cpu and not one.loop else ""),

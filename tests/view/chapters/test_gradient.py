@@ -144,6 +144,20 @@ def test_a_checkpoint_is_proposed_with_its_cost(trained):
     assert row[7] == "XLA for the CPU may undo it, outside a `scan`"
 
 
+def test_a_checkpoint_beside_a_primitive_of_unknown_flops_has_no_share(trained):
+    program = trained.programs[0]
+    equations = tuple(
+        dataclasses.replace(e, primitive="ffi_call") if e.primitive == "tanh" else e
+        for e in program.equations
+    )
+    known, unknown = (
+        gradient.checkpoint_table(trained.record, one).rows[0][5:7]
+        for one in (program, dataclasses.replace(program, equations=equations))
+    )
+    assert known[1].endswith(" %")
+    assert unknown == (f"at least {known[0]}", "")
+
+
 def test_compiled_residuals_are_listed_separately(trained):
     table = rows(trained, "Compiled residuals, live across forward → backward")
     assert sum(int(row[1]) for row in table) == len(trained.compiled_residuals())
