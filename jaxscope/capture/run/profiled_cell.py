@@ -34,11 +34,10 @@ from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import Settings
-from jaxscope.capture.profile import barriers, cell_programs, profiler
+from jaxscope.capture.profile import barriers, cell_programs, eager_lines, profiler
 from jaxscope.capture.profile.jitted_calls import CallRecorder, JittedCall
 from jaxscope.capture.profile.line_clock import LineClock
 from jaxscope.capture.program import describe
-from jaxscope.capture.run import eager_lines
 from jaxscope.capture.run.context import Ran, RunContext, RunOrigin
 from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
