@@ -27,6 +27,8 @@ def constants(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """Changes of the constants of a cell, also from or to a traced argument."""
     old, new = ({one.name: one for one in call.function.captured} for call in (a, b))
     was, now = _leaves(a), _leaves(b)
+    # A block may read a name that it binds itself, where it happens to be bound already.
+    known = {_root(path) for path in (*old, *was)} & {_root(path) for path in (*new, *now)}
     for path, one in new.items():
         before = old.get(path)
         if before is not None:
@@ -34,15 +36,19 @@ def constants(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
                 yield _changed(before, one)
         elif (leaf := was.get(_key(path))) is not None and not _is_container(one):
             yield _moved(one, leaf, "before")
-        elif not (_is_container(one) or one.left_out or unread(one)):
+        elif not (_is_container(one) or one.left_out or unread(one)) and _counts(b, path, known):
             yield diff.StructureChange(path, "absent", "present", change="added")
     for path, one in old.items():
         if path in new or _is_container(one):
             continue
         if (leaf := now.get(_key(path))) is not None:
             yield _moved(one, leaf, "now")
-        elif not (one.left_out or unread(one)):
+        elif not (one.left_out or unread(one)) and _counts(b, path, known):
             yield diff.StructureChange(path, "present", "absent", change="removed")
+
+
+def _counts(call: CallSignature, path: str, known: set[str]) -> bool:
+    return bool(call.function.called) or _root(path) in known
 
 
 def unread(one: CapturedValue) -> bool:
@@ -92,7 +98,7 @@ def _changed(before: CapturedValue, now: CapturedValue) -> Difference:
 
 
 def _moved(one: CapturedValue, leaf: ArgumentLeaf, traced: Literal["before", "now"]) -> Difference:
-    given = leaf.type if leaf.holder is Holder.PYTHON else leaf.text
+    given = leaf.type if leaf.holder in (Holder.PYTHON, Holder.SCALAR) else leaf.text
     was, now = (given, _text(one)) if traced == "before" else (_text(one), given)
     kind = "" if one.left_out else one.type
     return diff.StaticValueChange(one.name, was, now, of="cell", type=kind, traced=traced)
@@ -116,6 +122,10 @@ def _leaves(call: CallSignature) -> dict[str, ArgumentLeaf]:
 def _key(path: str) -> str:
     """Attributes are keys of a dictionary where a program takes them as arguments."""
     return _KEY.sub(r".\1", path)
+
+
+def _root(path: str) -> str:
+    return re.split(r"[\[.]", path, maxsplit=1)[0]
 
 
 def _is_in(path: str, roots: set[str]) -> bool:

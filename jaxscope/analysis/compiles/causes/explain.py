@@ -105,8 +105,9 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
     if not found and not signature.function.reusable:
         return Explained((linked_again(signature.function.called),), one.serial)
     if not found and signature.function.cell_id:
-        captured = (*one.signature.function.captured, *signature.function.captured)
-        known = not any(map(unread, captured))
+        was, now = one.signature.function.captured, signature.function.captured
+        names = [{value.name for value in captured} for captured in (was, now)]
+        known = names[0] == names[1] and not any(map(unread, (*was, *now)))
         found = [diff.Redefinition("", code="same", of_cell=True, known=known)]
     if not found and signature.transform:
         why = f"JAX does not show what {signature.transform} changed, such as the axis of the batch"

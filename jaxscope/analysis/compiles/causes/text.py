@@ -156,7 +156,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             traced, constant = (d.before, d.after) if d.traced == "before" else (d.after, d.before)
             if constant == "None":
                 fix = f"Pass an array for `{d.path}` in every call: {_FILL}"
-            elif d.type in NUMBERS and traced == "float" and d.type != "bool":
+            elif d.type in NUMBERS and "float" in traced and d.type != "bool":
                 number = constant.removeprefix(f"{d.type} ")
                 fix = (
                     f"Write `{number}.0` for `{d.path}`: a float is traced, an int is not. Or "

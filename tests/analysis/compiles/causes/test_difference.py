@@ -289,6 +289,22 @@ def test_an_attribute_that_becomes_a_constant_leaves_the_others_alone():
     assert [c.brief for c in causes(now, before).causes] == ["s.lr: float → int 1"]
 
 
+def test_a_name_that_a_block_finds_bound_is_no_cause():
+    """`i` of `for i in range(3)` is bound once the cell has run."""
+    bound = CapturedValue("i", "2", 2, type="int")
+    (cause,) = causes(a_cell(array(4), captured=(bound,)), a_cell(array(3))).causes
+    assert cause.kind is K.SHAPE
+
+    def of(*names: str) -> CallSignature:
+        found = [CapturedValue(name, "2", 2, type="int") for name in names]
+        return a_cell(array(3), captured=tuple(found))
+
+    (cause,) = causes(of("p['n']", "p['k']"), of("p['n']")).causes
+    assert cause.text == "The pytree structure (treedef) changed: `p['k']` was added."
+    (cause,) = causes(of("p['n']"), of("p['n']", "p['k']")).causes
+    assert cause.text == "The pytree structure (treedef) changed: `p['k']` was removed."
+
+
 def test_equal_parts_prove_nothing_where_some_could_not_be_read():
     hidden = CapturedValue("a", "…", 0, (StaticPart("", "…", 0, PartKind.UNREAD),))
     (cause,) = causes(a_cell(captured=(hidden,)), a_cell()).causes
