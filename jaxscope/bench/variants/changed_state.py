@@ -90,5 +90,6 @@ def numbers(name: str, leaf: Any) -> np.ndarray[Any, Any]:
 def _differ(then: Any, now: Any) -> bool:
     if isinstance(then, jax.Array) or isinstance(now, jax.Array):
         return then is not now
-    mine, theirs = np.asarray(then), np.asarray(now)
-    return mine.dtype != theirs.dtype or mine.tobytes() != theirs.tobytes()
+    if not (isinstance(then, np.ndarray) and isinstance(now, np.ndarray)):
+        return type(then) is not type(now) or bool(then != now and (then == then or now == now))
+    return then.dtype != now.dtype or then.tobytes() != now.tobytes()

@@ -9,9 +9,21 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import jax
+import jax.stages
 import numpy as np
 
+from jaxscope.capture.inputs import nnx
+
 NUMBERS = (bool, int, float, complex, np.generic)
+
+_FIXED = (
+    jax.Device,
+    jax.sharding.Mesh,
+    jax.sharding.Sharding,
+    jax.stages.Compiled,
+    jax.stages.Lowered,
+    jax.stages.Traced,
+)
 
 
 class Contents(pickle.Pickler):
@@ -40,7 +52,9 @@ class Contents(pickle.Pickler):
 
 
 def is_code(value: Any) -> bool:
-    """Whether the value is a module, a class, a function or a jitted one: a trial shares it."""
-    return isinstance(value, ModuleType | FunctionType | type) or (
-        callable(value) and (not hasattr(value, "__dict__") or hasattr(value, "lower"))
-    )
+    """Whether a trial shares the value, because nothing can change it in place: a module, a class,
+    a function, a jitted or compiled one, a device, a mesh or a sharding."""
+    if isinstance(value, (ModuleType, FunctionType, type, *_FIXED)):
+        return True
+    jitted = hasattr(value, "lower") and not nnx.is_nnx(value)
+    return callable(value) and (not hasattr(value, "__dict__") or jitted)

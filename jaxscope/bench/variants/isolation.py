@@ -292,7 +292,8 @@ def _copied(name: str, value: Any, memo: dict[int, Any]) -> Any:
 
 def _copied_callable(value: Any, memo: dict[int, Any]) -> Any:
     """A copy of an object with a `__call__`; the object itself where it cannot be copied."""
-    if is_code(value):
+    # JAX's own, such as a `custom_jvp`, hold functions.
+    if is_code(value) or type(value).__module__.partition(".")[0] == "jax":
         return value
     try:
         # A copy of a jitted function would compile again.

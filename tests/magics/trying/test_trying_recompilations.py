@@ -216,6 +216,47 @@ def test_an_object_that_cannot_be_compared_is_no_gain(notebook: Notebook) -> Non
     assert trial.why == "The code may change `running`, whose state cannot be read and compared."
 
 
+def test_a_mesh_or_a_compiled_program_is_no_object_that_changes(notebook: Notebook) -> None:
+    notebook.must(
+        "mesh = jax.sharding.Mesh(jax.devices()[:1], ('i',))\n"
+        "compiled = total.lower(2.0, x).compile()\n"
+        "place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec('i'))"
+    )
+    notebook.must(
+        "%%jaxwatch\nfor n in range(33, 39):\n"
+        "    y = total(2.0, np.ones(n, np.float32)), len(mesh.axis_names)\n"
+        "z = compiled(2.0, x), place.spec"
+    )
+    assert only(tried(notebook)).verdict is TrialVerdict.BETTER
+
+
+def test_a_generator_of_numpy_that_a_trial_advances_is_a_copy(notebook: Notebook) -> None:
+    notebook.must("generator = np.random.default_rng(0)")
+    notebook.must(
+        "%%jaxwatch\nfor n in range(33, 39):\n    y = total(generator.random(), np.ones(n, 'f'))"
+    )
+    assert only(tried(notebook)).verdict is TrialVerdict.BETTER
+
+
+def test_an_nnx_model_is_compared_and_its_streams_stay_as_they_were(notebook: Notebook) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nrngs = nnx.Rngs(0)\nmodel = nnx.Linear(4, 1, rngs=rngs)\n"
+        "@nnx.jit\ndef train(model, x):\n    loss = lambda m: jnp.mean(m(x) ** 2)\n"
+        "    grads = nnx.grad(loss)(model)\n    model.kernel[...] -= grads.kernel[...]\n"
+        "    return jnp.ones(())"
+    )
+    notebook.must(
+        "%%jaxwatch\nfor n in (32, 32, 20):\n    key = rngs.params()\n"
+        "    done = train(model, np.ones((n, 4), np.float32))"
+    )
+    count = int(notebook.must("rngs.params.count[...]").value)
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.RESULTS_DIFFER
+    assert trial.why.startswith("The code changes `model`, whose state afterwards differs")
+    assert int(notebook.must("rngs.params.count[...]").value) == count
+
+
 def test_a_cell_that_keeps_no_result_proves_nothing(notebook: Notebook) -> None:
     notebook.must("%%jaxwatch\nfor n in range(33, 39):\n    mean(np.ones(n, np.float32))")
     trial = only(tried(notebook))
