@@ -81,13 +81,16 @@ def writes_noted(
 
     def parts(original: Any) -> Any:
         def items(self: Any) -> Iterator[Any]:
+            found = original(self)  # raises at once where there is nothing to iterate over
             array = array_of(self)
-            for made in original(self):
-                if array is not None and np.ndim(made):
-                    rows[id(made)] = made, array
-                yield made
+            return found if array is None or np.ndim(self) < 2 else of_array(found, array)
 
         return items
+
+    def of_array(found: Iterator[Any], array: np.ndarray) -> Iterator[Any]:
+        for made in found:
+            rows[id(made)] = made, array
+            yield made
 
     def method(original: Any) -> Any:
         def sort(self: Any, *args: Any, **options: Any) -> Any:
