@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import traceback
@@ -14,6 +13,7 @@ from jaxscope.analysis.cluster.divergence import stalled
 from jaxscope.capture import _jax
 from jaxscope.capture.cluster.exchange import Store, encoded, process_state
 from jaxscope.capture.cluster.place import place_of, user_thread
+from jaxscope.capture.source.frames import frame_of
 from jaxscope.model.cluster import CodePlace, ProcessState
 from jaxscope.version import HOME
 
@@ -101,7 +101,7 @@ class Heartbeat:
 
 def activity() -> tuple[str, CodePlace]:
     """The present activity of the user's thread, and the user's line."""
-    frame = sys._current_frames().get(user_thread())  # pyright: ignore[reportPrivateUsage]
+    frame = frame_of(user_thread())
     if frame is None:
         return "idle", CodePlace("")
     place = place_of(frame)

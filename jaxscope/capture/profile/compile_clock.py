@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import linecache
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -27,7 +26,7 @@ from jaxscope.capture.compiles.open_compile import CompileStage
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.source.frames import is_user_file
+from jaxscope.capture.source.frames import frame_of, is_user_file
 from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.compiles import Persistent
 from jaxscope.model.stage import Unavailable
@@ -222,7 +221,7 @@ def _line_of(thread: int) -> Line | None:
 
     No frame outlives the call: it would keep the tracers of its function.
     """
-    frame = sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+    frame = frame_of(thread)
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import glob
 import importlib.util
 import itertools
@@ -23,6 +24,21 @@ _FRONT_ENDS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel
 Position = tuple[int | None, int | None, int | None, int | None]
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _GENERATED = ("<frozen ", "<__array_function__", "<attrs generated", "<decorator-gen", "<unknown>")
+
+
+def frame_of(thread: int) -> types.FrameType | None:
+    """The innermost frame that a thread executes; None for a thread that has ended.
+
+    Without the collector: early releases of Python 3.11 and 3.12 hold a lock of the interpreter
+    here, for which a thread-local value that is collected waits forever (python/cpython#106883).
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import site
+import subprocess
 import sys
 
 import jax
@@ -112,3 +113,33 @@ def test_a_relative_folder_of_the_path(folder, own, monkeypatch, tmp_path):
     exec("import library", space)
     monkeypatch.delitem(sys.modules, "library")
     assert frames.is_user_file(space["library"].f.__code__.co_filename) is own
+
+
+COLLECTED = """
+import gc, threading
+from jaxscope.capture.source.frames import frame_of
+
+class Holder:
+    pass
+
+def leave_garbage():
+    one = Holder()
+    one.itself, one.local = one, threading.local()
+    one.local.value = 1
+
+def look():
+    return frame_of(threading.get_ident())
+
+gc.set_threshold(1)
+for _ in range(500):
+    gc.disable()
+    leave_garbage()
+    leave_garbage()
+    gc.enable()
+    assert look().f_code.co_name == "frame_of"
+assert gc.isenabled() and frame_of(0) is None
+"""
+
+
+def test_the_frame_of_a_thread_is_read_while_garbage_waits_for_the_collector() -> None:
+    subprocess.run([sys.executable, "-c", COLLECTED], check=True, timeout=100)
