@@ -133,6 +133,8 @@ def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Pat
     ],
 )
 def test_the_fix_of_a_sort_is_the_cheapest_form(shell: CellShell, value: str, fix: str) -> None:
+    if "-1]" in value and jax.__version_info__ < (0, 9):
+        pytest.skip("JAX 0.8 takes the last element by a dynamic slice")
     with fresh_session(shell):
         shell.run_line_magic("load_ext", "jaxscope")
         setup = "import jax.numpy as jnp\nx = jnp.arange(4096.0)"
