@@ -107,7 +107,11 @@ def record(
         compiles=compiles,
         notes=(
             *notes,
-            *(note for one in described for note in one.notes),
+            *(
+                note if len(described) == 1 else f"{one.program.title}: {words.continued(note)}"
+                for one in described
+                for note in one.notes
+            ),
             *given.context.listener.notes,
         ),
         wall_s=time.perf_counter() - given.began,

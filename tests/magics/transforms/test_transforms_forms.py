@@ -338,3 +338,16 @@ def test_a_moved_line_of_the_same_program_has_links_of_its_own(notebook: Noteboo
     for line in (2, 3):
         here = before.stage_lines("optimized_hlo", line).lines
         assert after.stage_lines("optimized_hlo", line + 2).lines == here
+
+
+def test_a_note_on_one_of_several_programs_names_it(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\n"
+        "def linear(v, u):\n"
+        "    return (v * u).sum()\n"
+        "slope = jax.grad(linear)(jnp.ones(3), jnp.arange(3.0))\n"
+        "value = linear(jnp.ones(3), jnp.arange(3.0))"
+    )
+    words = " ".join(ran.text.split())
+    assert "jit(grad(linear)): no result depends on `v`." in words
+    assert "No result depends" not in words
