@@ -107,11 +107,7 @@ def record(
         compiles=compiles,
         notes=(
             *notes,
-            *(
-                note if len(described) == 1 else f"{one.program.title}: {words.continued(note)}"
-                for one in described
-                for note in one.notes
-            ),
+            *_of_programs(described),
             *given.context.listener.notes,
         ),
         wall_s=time.perf_counter() - given.began,
@@ -302,6 +298,18 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
         waiting[program.name] = mine[len(taken) :]
         result.append(replace(program, compiles=taken))
     return result
+
+
+def _of_programs(described: Sequence[Described]) -> list[str]:
+    """The notes on the programs; one that is not on all of them names its program."""
+    first = described[0].notes if described else ()
+    common = [note for note in first if all(note in one.notes for one in described)]
+    return common + [
+        f"{one.program.title}: {words.continued(note)}"
+        for one in described
+        for note in one.notes
+        if note not in common
+    ]
 
 
 def _notes(captured: Captured, facts: ProgramFacts, inputs: Sequence[Value]) -> list[str]:

@@ -351,3 +351,16 @@ def test_a_note_on_one_of_several_programs_names_it(notebook: Notebook) -> None:
     words = " ".join(ran.text.split())
     assert "jit(grad(linear)): no result depends on `v`." in words
     assert "No result depends" not in words
+
+
+def test_a_note_on_all_programs_is_said_once(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\n"
+        "def product(v, u):\n"
+        "    return (v * u).sum()\n"
+        "same = jnp.ones(3)\n"
+        "slope, value = jax.grad(product)(same, same), product(same, same)"
+    )
+    words = " ".join(ran.text.split())
+    assert words.count("`u` is the same array as `v`") == 1
+    assert ": `u` is" not in words
