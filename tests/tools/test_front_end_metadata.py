@@ -85,7 +85,9 @@ def test_wheel_and_sdist_hold_what_they_need_and_nothing_stray(
     with zipfile.ZipFile(wheel) as packed:
         inside = packed.namelist()
     with tarfile.open(sdist) as packed:
-        packed.extractall(tmp_path / "sdist", filter="data")
+        # Python 3.11.4 is the first of its line that has filters.
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)
+        packed.extractall(tmp_path / "sdist")
     (unpacked,) = (tmp_path / "sdist").iterdir()
     source = [path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")]
     stray = re.compile(r"\.orig$|\.pyc$|__pycache__|node_modules|\.ipynb_checkpoints|(^|/)\.DS_")
