@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import jax
@@ -196,6 +198,42 @@ def test_a_train_state_with_a_new_optimizer_is_named_and_one_optimizer_compiles_
     assert cause.path.startswith("state.tx.update")
     assert cause.path.endswith(".step_size")
     assert recompiles(program(*[optax.adam(0.1)] * 2)) == []
+
+
+def test_what_a_static_function_changes_inside_itself_is_no_cause() -> None:
+    """As `optax.cosine_decay_schedule`, whose first call makes a float of its `decay_steps`."""
+
+    @partial(jax.tree_util.register_dataclass, data_fields=["w"], meta_fields=["rate", "name"])
+    @dataclasses.dataclass
+    class State:
+        w: Any
+        rate: Any
+        name: str = "a"
+
+    def schedule() -> Callable[[Any], Any]:
+        steps = 100
+
+        def rate(count: Any) -> Any:
+            nonlocal steps
+            steps = float(steps)
+            return count / steps
+
+        return rate
+
+    def program(name: str, *, renewed: bool = False) -> Generator[None]:
+        run = jax.jit(lambda state, x: state.w - state.rate(x).sum())
+        rate = schedule()
+        run(State(V, rate), V)
+        yield
+        run(State(V, schedule() if renewed else rate, name), np.ones(2, np.float32))
+
+    assert causes(lambda: program("a")) == [(K.SHAPE, "x", "f32[3]", "f32[2]")]
+    named = (K.STATIC_VALUE, "state.name", "'a'", "'b'")
+    assert named in causes(lambda: program("b"))
+    assert len(causes(lambda: program("b"))) == 2
+    assert (K.STATIC_IDENTITY, "state.rate", "rate", "rate") in causes(
+        lambda: program("a", renewed=True)
+    )
 
 
 def test_an_optimizer_in_a_closure_is_followed_to_its_rate() -> None:

@@ -24,13 +24,13 @@ def changed(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
     """The differing part of each static field, the first of its kind.
 
     Where a field holds new functions that close over a changed value, that value is the part: the
-    functions differ because of it.
+    functions differ because of it. What changed inside a function that is the same object is none.
     """
     known = {(part.path, part.kind): part for part in old}
     found: dict[str, list[Pair]] = {}
     for part in new:
         before = known.get((part.path, part.kind))
-        if before is not None and before.token != part.token:
+        if before is not None and _differs(before, part):
             found.setdefault(part.field, []).append((before, part))
     return [min(pairs, key=lambda pair: _URGENT.get(pair[1].kind, 3)) for pairs in found.values()]
 
@@ -40,7 +40,7 @@ def replaced(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> Pair | Non
     known, now = ({part.path: part for part in reversed(parts)} for parts in (old, new))
     for path, part in reversed(now.items()):
         before = known.get(path)
-        if before is not None and before.kind is not part.kind:
+        if before is not None and before.kind is not part.kind and not _same_owner(before, part):
             return before, part
     return None
 
@@ -50,9 +50,17 @@ def _renewed(old: Sequence[StaticPart], new: Sequence[StaticPart], field: str) -
     known = {(part.path, part.kind): part for part in old if part.kind in _BY_IDENTITY}
     for part in new:
         before = known.get((part.path, part.kind)) if part.field == field else None
-        if before is not None and before.token != part.token and before.text == part.text:
+        if before is not None and _differs(before, part) and before.text == part.text:
             return part.path
     return ""
+
+
+def _differs(before: StaticPart, now: StaticPart) -> bool:
+    return before.token != now.token and not _same_owner(before, now)
+
+
+def _same_owner(before: StaticPart, now: StaticPart) -> bool:
+    return bool(now.owner) and before.owner == now.owner
 
 
 def _pairs(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:

@@ -86,6 +86,8 @@ class StaticPart:
     _: KW_ONLY
     field: str = ""
     """Path of the static field of a treedef that it belongs to; empty for the treedef itself."""
+    owner: int = 0
+    """Token of the function or object around it that JAX compares by identity, if any."""
 
 
 @dataclass(frozen=True, slots=True)

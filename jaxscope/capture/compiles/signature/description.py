@@ -12,8 +12,8 @@ import inspect
 import itertools
 import re
 import types
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +94,7 @@ class Description:
         self._by_code = by_code
         self._left = _PARTS
         self._field = ""
+        self._owner = 0
         self.parts: list[StaticPart] = []
 
     def field(self, value: Any, path: str) -> int:
@@ -127,7 +128,18 @@ class Description:
         self._add(path, "…", 0, PartKind.UNREAD)
 
     def _add(self, path: str, text: str, token: int, kind: PartKind = PartKind.VALUE) -> None:
-        self.parts.append(StaticPart(path, text[:_LONGEST], token, kind, field=self._field))
+        where = {"field": self._field, "owner": self._owner}
+        self.parts.append(StaticPart(path, text[:_LONGEST], token, kind, **where))
+
+    @contextmanager
+    def _inside(self, token: int) -> Generator[None]:
+        """Parts of a value that JAX compares by identity: they may change unseen by its caches."""
+        outer = self._owner
+        self._owner = outer or (0 if self._by_code else token)
+        try:
+            yield
+        finally:
+            self._owner = outer
 
     def of(self, value: Any, path: str, depth: int = _DEEP) -> tuple[str, int]:
         """The text and token of a value; adds its parts."""
@@ -200,7 +212,8 @@ class Description:
         held = [(f"{path}.{name}", value) for name, _, value in _jax.closure(inner)]
         if bound is not None and not isinstance(bound, type):
             held.append((path, bound))
-        tokens = [self.of(one, at, depth)[1] for at, one in held if one is not value]
+        with self._inside(own):
+            tokens = [self.of(one, at, depth)[1] for at, one in held if one is not value]
         return name, hash((own, *tokens)) if self._by_code else own
 
     def _partial(self, value: functools.partial[Any], path: str, depth: int) -> tuple[str, int]:
@@ -208,8 +221,9 @@ class Description:
         self._add(path, "partial", own, PartKind.OBJECT)
         given = [(f"{path}.args[{i}]", one) for i, one in enumerate(value.args)]
         given += [(f"{path}.{name}", one) for name, one in value.keywords.items()]
-        text, token = self.of(value.func, path and f"{path}.func", depth)
-        found = [self.of(one, at, depth) for at, one in given]
+        with self._inside(own):
+            text, token = self.of(value.func, path and f"{path}.func", depth)
+            found = [self.of(one, at, depth) for at, one in given]
         inner = ", ".join([text, *[one for one, _ in found]])
         tokens = hash((token, *[one for _, one in found]))
         return f"partial({inner})", tokens if self._by_code else own
@@ -257,10 +271,11 @@ class Description:
         else:
             token = self.node(kind, path)
         fields = [one for one in dataclasses.fields(value) if one.compare]
-        found = [
-            (one, *self.of(getattr(value, one.name, None), f"{path}.{one.name}", depth))
-            for one in fields
-        ]
+        with self._inside(token if identity else 0):
+            found = [
+                (one, *self.of(getattr(value, one.name, None), f"{path}.{one.name}", depth))
+                for one in fields
+            ]
         inner = ", ".join(f"{one.name}={text}" for one, text, _ in found if one.repr)
         tokens = hash((token, *[token for *_, token in found]))
         return f"{kind.__name__}({inner})", token if identity else tokens

@@ -63,7 +63,8 @@ class Structures:
         text = _text(tree)
         plain = _is_builtin(tree)
         parts = () if plain else self._parts(value)
-        key = (hash((text, parts)), tree.num_leaves, tree.num_nodes)
+        compared = tuple([part for part in parts if not part.owner])
+        key = (hash((text, compared)), tree.num_leaves, tree.num_nodes)
         known = self._known.get(key)
         if known is None:
             parts = self._parts(value) if plain else parts
