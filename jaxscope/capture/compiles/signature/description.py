@@ -128,8 +128,9 @@ class Description:
         self._add(path, "…", 0, PartKind.UNREAD)
 
     def _add(self, path: str, text: str, token: int, kind: PartKind = PartKind.VALUE) -> None:
-        where = {"field": self._field, "owner": self._owner}
-        self.parts.append(StaticPart(path, text[:_LONGEST], token, kind, **where))
+        self.parts.append(
+            StaticPart(path, text[:_LONGEST], token, kind, field=self._field, owner=self._owner)
+        )
 
     @contextmanager
     def _inside(self, token: int) -> Generator[None]:
