@@ -114,17 +114,20 @@ def _counts(value: int, region: Region) -> bool:
 
 def _measure(
     use: RegionUse, seed: _Seed, seeds: dict[int, _Seed], reverse: bool, examples: _Examples
-) -> Jacobian:
+) -> Jacobian | None:
     """The FLOPs of a product, and the number of products of the other mode."""
     region, depth = use.region, len(seed.around)
     linear: set[int] = set(seeds)
     product_flops = primal_flops = 0.0
     leaving: list[int] = []
     of_product: set[int] = set()
-    for step in region.steps:
+    own = _own(use, seed, seeds, reverse)
+    if own is None:
+        return None
+    for number, step in enumerate(region.steps):
         here = levels(use.passes + step.passes)
         in_product = here[:depth] == seed.around and len(here) > depth
-        if in_product:
+        if in_product and number in own:
             tangent, made = _split(step, linear, use.passes)
             every = step_flops(step)
             if reverse and here[depth] is Phase.BACKWARD:
@@ -138,6 +141,34 @@ def _measure(
     leaving += [value for value in dict.fromkeys(region.results) if value in of_product]
     other = _other(use, seed, leaving, examples)
     return Jacobian(reverse, seed.products, other, primal_flops, product_flops / seed.products)
+
+
+def _own(use: RegionUse, seed: _Seed, seeds: dict[int, _Seed], reverse: bool) -> range | None:
+    """The steps among which those of this Jacobian are; None where another one's are among them.
+
+    A region that builds several, as the iterations of Newton's method, has one after the other.
+    Reverse mode computes the function before it makes the identity, forward mode after it.
+    """
+    depth, steps = len(seed.around), use.region.steps
+    alike = {value: each for value, each in seeds.items() if each.around == seed.around}
+    mine = {value for value, each in alike.items() if each.equation == seed.equation}
+    others = alike.keys() - mine
+    start = 0
+    if not reverse:
+        start = next(n for n, step in enumerate(steps) if not mine.isdisjoint(step.outputs))
+    own, foreign = list[int](), list[int]()
+    for number, step in enumerate(steps):
+        here = levels(use.passes + step.passes)
+        if here[:depth] != seed.around or len(here) <= depth:
+            continue
+        for values, found in ((mine, own), (others, foreign)):
+            if made := _split(step, values, use.passes)[1]:
+                values |= made
+                found.append(number)
+    first, last = own[0], own[-1]
+    if any(first <= number <= last for number in foreign):
+        return None
+    return range(max([start, *[number + 1 for number in foreign if number < first]]), last + 1)
 
 
 def _other(use: RegionUse, seed: _Seed, leaving: Sequence[int], examples: _Examples) -> int | None:

@@ -107,6 +107,27 @@ def test_a_pass_serves_all_examples_of_a_map_around(function, args, reverse, pas
     assert (found.reverse, found.products, found.other_products) == (reverse, passes, other)
 
 
+def newton(x, steps):
+    for _ in range(steps):
+        x = x - jnp.linalg.solve(jax.hessian(number)(x), jax.grad(number)(x))
+    return x
+
+
+def descend(x, steps):
+    for _ in range(steps):
+        x = x - jax.jacrev(three)(x).sum(0)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "derivative"), [(newton, jax.hessian(number)), (descend, jax.jacrev(three))]
+)
+def test_of_several_jacobians_the_first_is_measured(function, derivative):
+    alone = jacobian(flow(derivative, X))
+    assert jacobian(flow(lambda x: function(x, 1), X)) == alone
+    assert jacobian(flow(lambda x: function(x, 4), X)) == alone
+
+
 def test_trees_count_by_their_numbers():
     tree = {"a": jnp.ones((2, 5)), "b": jnp.ones(3)}
 
