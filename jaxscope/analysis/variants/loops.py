@@ -109,6 +109,8 @@ def _carried(text: str, loop: ast.For, targets: Sequence[str]) -> list[str] | st
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     inner = _scoped(loop)
+    if effect := _effect(loop):
+        return effect
     names = [name for name in dict.fromkeys(stored) if name not in targets and name not in inner]
     carried = [name for name in names if _read_first(loop.body, name)]
     if not carried:
@@ -117,8 +119,6 @@ def _carried(text: str, loop: ast.For, targets: Sequence[str]) -> list[str] | st
     late = next((name for name in rest if _read_after(text, loop, name)), None)
     if late is not None:
         return f"`{late}` is read after the loop."
-    if _mutates(loop):
-        return "The loop changes an object in place."
     return carried
 
 
@@ -193,11 +193,11 @@ def _read_after(text: str, loop: ast.For, name: str) -> bool:
     )
 
 
-def _mutates(loop: ast.For) -> bool:
-    """A statement without a result, or an assignment to an element."""
+def _effect(loop: ast.For) -> str:
+    """The effect of an iteration that is not the value of a name; empty for none."""
     for node in ast.walk(loop):
-        if isinstance(node, ast.Expr):
-            return True
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            return True
-    return False
+            return "The loop changes an object in place."
+        if isinstance(node, ast.Expr):
+            return "The loop has a statement without a result, which may have an effect."
+    return ""

@@ -241,6 +241,23 @@ def test_a_name_that_is_read_after_the_loop_only_is_no_carry() -> None:
     assert rule(finding(K.UNROLLED_LOOP), text) == ("`s` is read after the loop.")
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "u = us[-1]\n    us.append(jnp.sin(u))",
+            "The loop has a statement without a result, which may have an effect.",
+        ),
+        ("us[i + 1] = jnp.sin(us[i])", "The loop changes an object in place."),
+        ("u = jnp.sin(v)", "No value is carried from one iteration to the next."),
+    ],
+)
+def test_a_list_that_the_loop_changes_may_carry_a_value(body: str, reason: str) -> None:
+    rule = VARIANTS[K.UNROLLED_LOOP]
+    assert not isinstance(rule, str)
+    assert rule(finding(K.UNROLLED_LOOP), f"%%jaxjit\nfor i in range(40):\n    {body}") == reason
+
+
 def test_a_captured_array_becomes_the_first_argument_everywhere() -> None:
     text = "%%jaxjit\ndef f(v):\n    return W @ v\n\ny = f(v) + f(2 * v)"
     after = "%%jaxjit\ndef f(W, v):\n    return W @ v\n\ny = f(W, v) + f(W, 2 * v)"
