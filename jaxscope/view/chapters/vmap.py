@@ -155,10 +155,11 @@ def _work(program: Program, batching: Batching, kind: _Kind) -> str:
             "jaxpr: the batch saves the overhead of the calls."
         )
     else:
+        times = words.significant(loop / batched)
+        more = "about as many" if times == "1" else f"{times} times"
         text = (
             f"{words.flops(batched)} batched and {words.flops(loop)} in a Python loop over the "
-            f"{kind} ({words.significant(loop / batched)} times), counted on the jaxpr: the loop "
-            "repeats unbatched work."
+            f"{kind} ({more}), counted on the jaxpr: the loop repeats unbatched work."
         )
     if BatchingResult.WHILE_UNTIL_ALL_DONE in results:
         text += " A loop of unknown length counts once."

@@ -101,6 +101,12 @@ def test_flops_that_are_partly_unknown_are_a_lower_bound(
     )
 
 
+def test_flops_that_round_to_the_same_are_about_as_many(golden: m.Record) -> None:
+    made = written(golden, m.Batching((AXIS,), (FOUND[0], replace(FOUND[1], flops=80_000.0))))
+    assert made is not None
+    assert "in a Python loop over the examples (about as many)" in made.lead[1]
+
+
 def test_equal_flops_are_reported_as_equal(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), FOUND[1:3]))
     assert made is not None
