@@ -139,7 +139,8 @@ def run_on_thread(
         if passed > limit_s:
             raise TimedOut(
                 f"{what} took longer than {limit_s:.3g} s and continues in the background. "
-                "Native code cannot be stopped: restart the kernel before you measure again."
+                "Native code cannot be stopped: wait until it ends, or restart the kernel, before "
+                "you measure again."
             )
         if passed >= due:
             notify(f"{what} has taken {due:.0f} s")

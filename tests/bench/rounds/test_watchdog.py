@@ -139,8 +139,11 @@ def test_work_on_a_thread_that_takes_too_long_is_abandoned():
         ended.wait(10)
 
     try:
-        with pytest.raises(TimedOut, match=r"the compilation took longer than .* and continues"):
+        with pytest.raises(
+            TimedOut, match=r"the compilation took longer than .* and continues"
+        ) as e:
             run_on_thread(work, 0.05, "the compilation")
+        assert "wait until it ends, or restart the kernel" in str(e.value)
     finally:
         ended.set()
 
