@@ -28,6 +28,7 @@ from jaxscope.bench.rows import PlannedRow, planned_rows, unavailable_devices
 from jaxscope.bench.warnings import rounds as round_warnings
 from jaxscope.capture.compiles.listener import Listener, own_work
 from jaxscope.capture.program import describe
+from jaxscope.capture.timing.earlier_work import wait_for_earlier_work
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow
 
 _NOTIFY_EVERY_S = 0.5
@@ -85,6 +86,7 @@ class _Measurement:
     def record(self) -> ComparisonRecord:
         plan = self.plan
         self._import_frameworks()
+        wait_for_earlier_work()
         self.began_s = time.perf_counter()
         self.notes += filter(None, [unavailable_devices(plan, self._implementation)])
         self.began = self.signals.read()

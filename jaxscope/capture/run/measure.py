@@ -27,6 +27,7 @@ from jaxscope.capture.program import describe
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.timing import sampling, timed_calls
 from jaxscope.capture.timing.copies import copied
+from jaxscope.capture.timing.earlier_work import wait_for_earlier_work
 from jaxscope.model import Memory, Timing, Unavailable
 
 
@@ -122,6 +123,7 @@ def _measure(
         device=device,
         compile_count=lambda: listener.compile_count,
     )
+    wait_for_earlier_work()
     if settings.profile is None:
         results, timings = run()
         return Measured(results, timings)

@@ -6,7 +6,7 @@ import ast
 import collections
 import time
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from jaxscope.capture.run.context import Ran, RunContext, RunOrigin
 from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.capture.timing.earlier_work import wait_for_earlier_work
 from jaxscope.model import Form, Record, Stage, StageKind, Unavailable
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
@@ -67,9 +68,7 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
         run = replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
     code = run.code()
     clock = LineClock(*(one for one in code if one is not None))
-    with suppress(Exception):  # an error of earlier work is raised again in the cell
-        # Work of earlier cells that is still running would count as this cell's.
-        _wait_for(text.syntax.mentioned, None, context.namespace)
+    wait_for_earlier_work()
     session, failed = None, ""
     if not _jax.backends_started() and _may_configure(text, context.namespace):
         failed = "the cell may configure JAX's devices, which start with it. Run it again"

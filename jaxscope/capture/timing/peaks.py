@@ -20,6 +20,7 @@ from jaxscope import files
 from jaxscope.analysis.cost.roofline import Peaks
 from jaxscope.capture.compiles.listener import own_work
 from jaxscope.capture.devices import memory
+from jaxscope.capture.timing.earlier_work import wait_for_earlier_work
 from jaxscope.capture.timing.sampling import Now, quiet_gc
 from jaxscope.model.wire import SchemaError, from_json, to_json
 
@@ -127,6 +128,7 @@ def measure_peaks(device: Any, dtype: str = "float32", now: Now = time.perf_coun
     Other processes only lower a rate. So many short runs are made, of which some find the cores
     free, and where the best ones differ there is three times as much time.
     """
+    wait_for_earlier_work()
     with own_work(), quiet_gc():
         sizes = _SIZES if device.platform == "cpu" else _GPU_SIZES
         stream, products = _Stream(device), [_Product(device, sizes[0], dtype)]

@@ -1,0 +1,26 @@
+"""The end of the work that earlier code has left running, before something is timed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+
+def wait_for_earlier_work() -> None:
+    """Wait for all arrays of the process, whose work would count as that of the next program.
+
+    JAX returns before a program has run, and a device runs its programs one after the other. An
+    error of that work is raised where its result is used. With several processes nothing is
+    awaited: after an interrupt, their collectives may never end.
+    """
+    if "jax" not in sys.modules:
+        return
+    import jax
+
+    from jaxscope.capture import _jax
+
+    if not _jax.backends_started() or jax.process_count() > 1:
+        return
+    for array in jax.live_arrays():
+        with contextlib.suppress(Exception):  # failed, or deleted since
+            array.block_until_ready()
