@@ -41,6 +41,8 @@ NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and
 _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
 _LLVM = (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
+_UNNAMED = {"broadcast", "fusion", "call"}
+"""XLA creates the broadcast of a constant itself, without a name."""
 
 
 class Handles:
@@ -349,7 +351,8 @@ class Handles:
         module = parsed(text)
         settled = self._settled if compiled else None
         anchors = hlo_anchors(module, locator, received, settled, shown)
-        if compiled and why and not anchors and real_instructions(module):
+        named = [i for i in real_instructions(module) if i.opcode not in _UNNAMED]
+        if compiled and why and not anchors and named:
             self._unlinked = _NO_LINKS.format("it has no tags")
         stage = Stage(kind, text, None, anchors)
         if compiled and not cached and not settled:

@@ -334,6 +334,13 @@ def test_a_text_without_metadata_has_no_links_and_says_so():
     assert handles.text(StageKind.OPTIMIZED_HLO).anchors == ()
 
 
+def test_constants_that_xla_creates_itself_are_no_doubt():
+    """`jnp.zeros` alone: there is nothing else to link, and nothing that the user could do."""
+    linked = link(lambda: (jnp.zeros((3, 4)), jnp.full(5, 2.0)), ())
+    assert "broadcast" in linked.compiled.as_text()
+    assert linked.handles.doubt() == ""
+
+
 def test_a_text_that_is_too_long_is_shown_and_not_read():
     linked = link(dynamic_while()[0], dynamic_while()[1])
     text = linked.compiled.as_text() + "// nothing\n" * 200_000
