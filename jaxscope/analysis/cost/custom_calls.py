@@ -73,6 +73,14 @@ _MATRIX_ROUTINES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
     "gees": (lambda _, n: 25.0 * n**3, "25 n^3", _GOLUB),
 }
 
+# The same where only the values are computed: of LAPACK the job "N" (78), of cuSOLVER no U and V.
+_ONLY_VALUES: dict[str, tuple[Callable[[int, int], float], str, str]] = {
+    "gesdd": (lambda m, n: 4 * m * n**2 - 4 * n**3 / 3, "4 m n^2 - 4 n^3/3", _GOLUB),
+    "syevd": (lambda _, n: 4 * n**3 / 3, "4 n^3/3", _GOLUB),
+    "geev": (lambda _, n: 10.0 * n**3, "10 n^3", _GOLUB),
+}
+_VECTORS = re.compile(r"\b(?:mode|compute_left|compute_right|compute_uv) = (\w+)")
+
 
 def estimate_custom_call(
     instruction: Instruction, operands: Sequence[Shape]
@@ -113,10 +121,14 @@ def _counted_flops(
         return operands[0].elements * math.ceil(math.log2(max(2, chosen))), "n log2 k comparisons"
     routine = _ROUTINE.match(target)
     name = routine[1] if routine else target
-    return _linear_algebra(_SYNONYMS.get(name, name), operands)
+    vectors = _VECTORS.findall(instruction.attributes_text)
+    only_values = bool(vectors) and all(each in ("78", "false") for each in vectors)
+    return _linear_algebra(_SYNONYMS.get(name, name), operands, only_values)
 
 
-def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] | None:
+def _linear_algebra(
+    name: str, operands: Sequence[Shape], only_values: bool
+) -> tuple[float, str] | None:
     matrix = operands[0]
     if len(matrix.dims) < 2:
         return None
@@ -131,7 +143,8 @@ def _linear_algebra(name: str, operands: Sequence[Shape]) -> tuple[float, str] |
         return batch * flops, f"4 m n k - 2 (m+n) k^2 + 4 k^3/3 ({_LAWN41})"
     if name not in _MATRIX_ROUTINES:
         return None
-    count, formula, source = _MATRIX_ROUTINES[name]
+    routines = _MATRIX_ROUTINES | (_ONLY_VALUES if only_values else {})
+    count, formula, source = routines[name]
     return batch * count(max(m, n), min(m, n)), f"{formula} ({source})"
 
 

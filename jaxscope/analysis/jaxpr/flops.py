@@ -56,6 +56,8 @@ _CALL_NAMES = """
     jit pjit closed_call core_call call remat remat2 checkpoint custom_jvp_call custom_vjp_call
     custom_lin shard_map scan while cond
 """
+_OF_SQUARE = {"eigh": 9.0, "eig": 25.0, "schur": 25.0, "hessenberg": 10 / 3, "tridiagonal": 4 / 3}
+"""FLOPs of a decomposition of an n by n matrix, by n³."""
 _COUNTED = frozenset(
     (*_FREE, *_OF_INPUT, *_ELEMENTWISE, *_WITH_FORMULA_NAMES.split(), *_CALL_NAMES.split())
 )
@@ -104,12 +106,22 @@ def equation_flops(
         case "triangular_solve":
             return float(math.prod(inputs[1])) * inputs[0][-1]
         case "lu":
-            return _batches(inputs[0]) * 2 * inputs[0][-1] ** 3 / 3
+            m, n = _sides(inputs[0])
+            return _batches(inputs[0]) * (m * n**2 - n**3 / 3)
         case "householder_product" | "geqrf" | "qr":
-            return 2.0 * math.prod(inputs[0]) * inputs[0][-1]
-        case "svd" | "eigh" | "eig" | "schur" | "hessenberg" | "tridiagonal":
-            # Iterative: about ten n³ (Golub and Van Loan, Matrix Computations, tables 8.6.1, 8.3).
+            return 2.0 * math.prod(inputs[0]) * min(inputs[0][-2:])
+        # The iterative ones: Golub and Van Loan, Matrix Computations, as of the compiled program.
+        case "svd":
+            m, n = _sides(inputs[0])
+            vectors = params.get("compute_uv", True)
+            each = 6 * m * n**2 + 20 * n**3 if vectors else 4 * m * n**2 - 4 * n**3 / 3
+            return _batches(inputs[0]) * each
+        case "eig" if not (
+            params.get("compute_left_eigenvectors") or params.get("compute_right_eigenvectors")
+        ):
             return 10.0 * _batches(inputs[0]) * inputs[0][-1] ** 3
+        case "eigh" | "eig" | "schur" | "hessenberg" | "tridiagonal":
+            return _OF_SQUARE[primitive] * _batches(inputs[0]) * inputs[0][-1] ** 3
         case _:
             return 0.0
 
@@ -128,6 +140,11 @@ def uncounted(
         if equation.primitive not in _COUNTED and equation.id not in parents and among(equation)
     )
     return tuple(dict.fromkeys(found))
+
+
+def _sides(shape: Shape) -> tuple[int, int]:
+    """The longer and the shorter side of a matrix."""
+    return max(shape[-2:]), min(shape[-2:])
 
 
 def _batches(shape: Shape) -> float:

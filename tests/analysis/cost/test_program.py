@@ -136,6 +136,26 @@ def test_library_calls_by_the_textbook(
 
 
 @pytest.mark.parametrize(
+    ("target", "config", "flops"),
+    [
+        ("lapack_sgesdd_ffi", "{mode = 78 : ui8}", 4 * 20 * 100 - 4000 / 3),
+        ("lapack_sgesdd_ffi", "{mode = 83 : ui8}", 6 * 20 * 100 + 20000),
+        ("cusolver_gesvdj_ffi", "{compute_uv = false}", 4 * 20 * 100 - 4000 / 3),
+        ("lapack_sgeev_ffi", "{compute_left = 78 : ui8, compute_right = 86 : ui8}", 25000),
+        ("lapack_sgeev_ffi", "{compute_left = 78 : ui8, compute_right = 78 : ui8}", 10000),
+    ],
+)
+def test_a_decomposition_without_vectors_takes_less(target: str, config: str, flops: float) -> None:
+    row = cost_of(
+        "c",
+        "%x = f32[10,20] parameter(0)",
+        "ROOT %c = (f32[10,20], f32[10], s32[]) custom-call(%x), "
+        f'custom_call_target="{target}", backend_config={config}',
+    )
+    assert row.flops == pytest.approx(flops)
+
+
+@pytest.mark.parametrize(
     ("epilogue", "flops", "known"),
     [("DEFAULT", 12000, True), ("BIAS", 12300, True), ("BIAS_GELU", 12000, False)],
 )
