@@ -85,6 +85,7 @@ def usual(reads: Collection[str], names: Collection[str]) -> dict[str, Any]:
 
 def describe_error(error: BaseException) -> str:
     """`ValueError on line 5: the first line of its text`; the line only for errors of a section.
+    Of a text that is a traceback, the last line.
 
     The timed function has its cell's file name, as have the functions that the section defines:
     the line is that of the innermost of their frames.
@@ -93,7 +94,10 @@ def describe_error(error: BaseException) -> str:
     files = {frame.f_code.co_filename for frame, _ in frames if frame.f_code.co_name == TIMED}
     lines = [line for frame, line in frames if frame.f_code.co_filename in files]
     name = f"{type(error).__name__}{f' on line {lines[-1]}' if lines else ''}"
-    first = str(error).strip().partition("\n")[0].rstrip(".")
+    first, _, rest = str(error).strip().partition("\n")
+    if rest and first.endswith("Traceback (most recent call last):"):
+        first = rest.rpartition("\n")[2]  # XLA's text for a callback that raises
+    first = first.rstrip(".")
     return f"{name}: {first}" if first else name
 
 

@@ -174,6 +174,26 @@ def test_a_changed_cell_that_loops_forever_or_does_not_trace(notebook: Notebook)
     assert "z" not in notebook.names
 
 
+def test_a_callback_that_takes_no_batch_is_no_fix_and_prints_no_traceback(
+    notebook: Notebook, caplog: pytest.LogCaptureFixture
+) -> None:
+    notebook.must(
+        "import numpy as np\n"
+        "def host(v):\n    if v.ndim > 1:\n        raise ValueError('a vector, please')\n"
+        "    return v\n"
+        "like = jax.ShapeDtypeStruct((8,), jnp.float32)\n"
+        "vs = jnp.ones((4, 8))"
+    )
+    notebook.must(
+        "%%jaxjit -n 1\n"
+        "y = jax.vmap(lambda v: jax.pure_callback(host, like, v, vmap_method='sequential'))(vs)"
+    )
+    found = tried(notebook, "%jaxtry 1")[0]
+    assert found.verdict is TrialVerdict.FAILED
+    assert found.why.endswith("ValueError: a vector, please, so it is no fix here.")
+    assert "callback failed" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
