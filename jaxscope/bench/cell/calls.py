@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellSyntax
+from jaxscope.bench.cell.call_arguments import MadeArguments
 from jaxscope.bench.cell.framework import Frameworks, imports
 from jaxscope.bench.cell.line import MOST
 from jaxscope.bench.cell.sections import SETUP, SHARED, CellSection
@@ -171,13 +172,20 @@ def function_cell(
         return None
     frameworks = Frameworks(tree, namespace)
     timed: dict[str, CellSection] = {}
-    for name, (code, line) in zip(reading.callees, codes, strict=True):
+    known = [name for one in reading.sizes or sizes for name in one]
+    made = MadeArguments(_kept(text, [*reading.setup, *reading.inner]), namespace, known)
+    pairs = zip(reading.callees, reading.calls, strict=False)
+    made.add([(call, _parameters(functions[name])) for name, call in pairs])
+    calls = reading.calls or [None] * len(codes)
+    for name, call, (code, line) in zip(reading.callees, calls, codes, strict=True):
         label = code if reading.callees.count(name) > 1 else name
+        named = made.named(call) if call else None
+        code = code if named is None else f"{name}({named})"
         section = CellSection(frameworks.of(functions[name]), "", line, "\n" * (line - 1) + code)
         timed.setdefault(label, section)
     eager = [one for one in dict.fromkeys(reading.callees) if frameworks.runs_eagerly(one)]
     notes = [f"`{one}` is not under `jax.jit`: it runs as written." for one in eager]
-    setup = CellSection(SETUP, "", 1, _kept(text, [*reading.setup, *reading.inner]))
+    setup = CellSection(SETUP, "", 1, made.setup)
     return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
 
 
@@ -333,9 +341,12 @@ def _arguments(text: str, call: ast.Call) -> str:
 
 def _call(node: ast.FunctionDef) -> str:
     """A call whose arguments have the names of the parameters."""
-    given = [*node.args.posonlyargs, *node.args.args]
-    needed = given[: len(given) - len(node.args.defaults)]
-    return f"{node.name}({', '.join(one.arg for one in needed)})"
+    given = _parameters(node)
+    return f"{node.name}({', '.join(given[: len(given) - len(node.args.defaults)])})"
+
+
+def _parameters(node: ast.FunctionDef) -> list[str]:
+    return [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
 
 
 def _kept(text: str, nodes: Sequence[ast.stmt]) -> str:

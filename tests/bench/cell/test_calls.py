@@ -158,3 +158,30 @@ def test_a_line_of_name_and_expression_is_written_as_sections():
         "    # jax",
         "    jnp.exp(x)",
     ]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "loop(np.ones(3))\ngram(jnp.ones(3))\n",
+        "loop(np.ones(3)); gram(jnp.ones(3))\n",
+        "loop(a=np.ones(3))\ngram(a=jnp.ones(\n    3))\n",
+        "for n in (3,):\n    loop(np.ones(n))\n    gram(jnp.ones(n))\n",
+        "for f in (loop, gram):\n    f(np.ones(3))\n",
+        "loop(np.ones(3, np.float32))\ngram(jnp.ones(3))\n",
+    ],
+)
+def test_an_array_that_an_argument_makes_is_an_input(calls: str):
+    plan = planned(BOTH + calls, {"a": 5.0, "np": np, "jnp": jnp})
+    assert [one.label for one in plan.entries] == ["loop", "gram"]
+    size = plan.sizes[0] if plan.sizes else {}
+    found = plan.inputs(size)
+    assert [(name, value.shape) for name, value in found.items()] == [("a_", (3,))]
+    assert results(plan, size) == [3.0, 3.0]
+
+
+def test_arguments_that_are_not_the_same_array_are_timed_as_written():
+    calls = "loop(np.ones(3))\ngram(jnp.zeros(3))\n"
+    assert not planned(BOTH + calls, {"np": np, "jnp": jnp}).inputs({})
+    plan = planned(BOTH + "loop(np.sin(x))\ngram(jnp.sin(x))\n", {"x": np.ones(4, "f"), "np": np})
+    assert list(plan.inputs({})) == ["x"]
