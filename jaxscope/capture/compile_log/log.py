@@ -38,6 +38,7 @@ class _LogSources:
         name = self._places.name(frame.file, serial)
         index = self._index.setdefault((frame.file, name), len(self._index))
         if index == len(self._lines):
+            linecache.checkcache(frame.file)  # a module that was edited and loaded again
             self._lines.append({})
             self._cells.append(self._places.number(frame.file, serial))
         number = frame.span.line

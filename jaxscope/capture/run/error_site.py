@@ -92,6 +92,7 @@ def _is_user(entry: TracebackType) -> bool:
 
 
 def _tree(file: str) -> tuple[str, ast.Module] | None:
+    linecache.checkcache(file)  # a module that was edited and loaded again
     # A line of a magic is not Python, and must keep its number.
     text = _MAGIC.sub("", "".join(linecache.getlines(file)))
     try:

@@ -89,6 +89,7 @@ class SourceFiles:
         name = self._cell_name(file)
         if name is None and (file.startswith("<") or not is_user_file(os.path.abspath(file))):
             return None
+        linecache.checkcache(file)  # a module that was edited and loaded again
         lines = linecache.getlines(file)
         if not lines:
             return None

@@ -56,6 +56,16 @@ def test_a_users_module_is_kept_with_its_text(tmp_path):
     )
 
 
+def test_a_module_that_was_edited_since_has_its_new_text(tmp_path):
+    file = tmp_path / "helpers.py"
+    file.write_text("def f(x):\n    return x\n")
+    SourceFiles(CELL).index(str(file))
+    file.write_text("def f(x):\n    return x * 3\n")
+    sources = SourceFiles(CELL)
+    sources.index(str(file))
+    assert sources.all()[1].text == "def f(x):\n    return x * 3\n"
+
+
 def test_another_cell_has_the_name_that_the_notebook_gives_it(monkeypatch):
     file = "/tmp/ipykernel_1/7.py"
     cached(monkeypatch, file, "w = 1\n")
