@@ -22,7 +22,7 @@ _FREE_NAMES = """
     concatenate pad gather scatter copy copy_p iota convert_element_type bitcast_convert_type
     reduce_precision rev split stop_gradient optimization_barrier name device_put empty empty2
     create_token after_all pvary sharding_constraint real imag complex random_wrap random_unwrap
-    random_bits random_seed random_fold_in random_split threefry2x32 rng_bit_generator
+    random_seed threefry2x32 rng_bit_generator
     debug_callback debug_print io_callback pure_callback all_gather all_to_all ppermute axis_index
     mesh_cast reshard layout_constraint pbroadcast pcast tie_in zeros_like broadcast_to stack
     unstack tile platform_index dimension_size iota_2x32_shape lu_pivots_to_permutation random_clone
@@ -58,8 +58,18 @@ _CALL_NAMES = """
 """
 _OF_SQUARE = {"eigh": 9.0, "eig": 25.0, "schur": 25.0, "hessenberg": 10 / 3, "tridiagonal": 4 / 3}
 """FLOPs of a decomposition of an n by n matrix, by n³."""
+_RANDOM = frozenset({"random_bits", "random_fold_in", "random_split"})
+_THREEFRY = 200.0
+"""Integer operations per number or key, as XLA counts them; measured on jaxlib 0.10.2."""
 _COUNTED = frozenset(
-    (*_FREE, *_OF_INPUT, *_ELEMENTWISE, *_WITH_FORMULA_NAMES.split(), *_CALL_NAMES.split())
+    (
+        *_RANDOM,
+        *_FREE,
+        *_OF_INPUT,
+        *_ELEMENTWISE,
+        *_WITH_FORMULA_NAMES.split(),
+        *_CALL_NAMES.split(),
+    )
 )
 
 
@@ -72,6 +82,8 @@ def equation_flops(
     out = float(math.prod(outputs[0])) if outputs else 0.0
     if primitive in _ELEMENTWISE:
         return out
+    if primitive in _RANDOM:
+        return _THREEFRY * out
     if primitive in _OF_INPUT:
         return float(math.prod(inputs[0]))
     match primitive:

@@ -205,9 +205,16 @@ def _value(aval: Any) -> RegionValue:
     return RegionValue(_jax.short_aval(aval), size * width, shape)
 
 
+def _is_fast(aval: Any) -> bool:
+    """Whether a key is of a generator of XLA's or the hardware's, not of threefry."""
+    return str(aval.dtype) in ("key<rbg>", "key<urbg>")
+
+
 def _flops(entry: JaxprEntry) -> float:
     equation = entry.equation
     try:
+        if entry.primitive.startswith("random_") and _is_fast(equation.invars[0].aval):
+            return 0.0
         return equation_flops(
             entry.primitive,
             [_shape(atom.aval) for atom in equation.invars],

@@ -9,9 +9,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import jaxscope
+from jaxscope.analysis.jaxpr.flops import region_flops
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import SourceFiles
+from jaxscope.model import Cost
 
 X = jnp.ones((10, 3))
 
@@ -31,3 +34,24 @@ def test_flops_are_of_the_equation_or_of_the_jaxpr_inside_it(
     body = JaxprReader(SourceFiles()).body(jax.jit(function).trace(X).jaxpr)
     region = RegionReader().region(body)
     assert [step.flops for step in region.steps if step.primitive == primitive] == [flops]
+
+
+def total(function: Callable[..., Any], *args: Any) -> float:
+    traced = jax.jit(function).trace(*args)
+    return region_flops(RegionReader().region(JaxprReader(SourceFiles()).body(traced.jaxpr)))
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda key: jax.random.bits(key, (5000,)), lambda key: jax.random.split(key, 5000)]
+)
+def test_random_bits_count_as_in_the_compiled_program(draw: Callable[..., Any]) -> None:
+    key = jax.random.key(0)
+    with jaxscope.options(runs=0):
+        counted = jaxscope.inspect(draw, key).cost
+    assert isinstance(counted, Cost)
+    assert total(draw, key) == pytest.approx(counted.flops, rel=0.05)
+
+
+def test_bits_of_another_generator_count_as_nothing() -> None:
+    key = jax.random.key(0, impl="rbg")
+    assert total(lambda key: jax.random.bits(key, (5000,)), key) == 0
