@@ -221,8 +221,8 @@ class Report(ProfileRecord):
         """The plain JAX function that was compiled, ready to paste into a module."""
         if not self.programs or not self.programs[0].python:
             raise ValueError(
-                "This report does not contain the source of its function: the function was "
-                "already traced or compiled, or the report has no program."
+                "This report does not contain the source of its function. It has that of a cell, "
+                "and of a function that a `def` gives as it was compiled, not of `jax.grad(f)`."
             )
         return self.programs[0].python
 

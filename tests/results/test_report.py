@@ -407,6 +407,10 @@ def inspect_parameters(function: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(inspect.unwrap(function)).parameters)
 
 
+def sum_of_squares(x: Any) -> Any:
+    return (x**2).sum()
+
+
 def test_the_python_of_a_decorator_cell_runs(notebook: Notebook) -> None:
     notebook.shell.reset(new_session=False)
     notebook.must(SETUP)
@@ -425,6 +429,23 @@ def test_the_python_of_a_function_brings_its_helpers(report: Report) -> None:
     np.testing.assert_allclose(
         pasted["standardize"](jnp.arange(8.0)), standardize(jnp.arange(8.0)), rtol=1e-6
     )
+
+
+@jax.grad
+def decorated(x: Any) -> Any:
+    return (x**2).sum()
+
+
+@pytest.mark.parametrize("given", [decorated, jax.jit(decorated)])
+def test_the_python_of_a_function_has_its_decorators(given: Any) -> None:
+    text = jaxscope.inspect(given, jnp.arange(3.0)).to_python()
+    np.testing.assert_allclose(run_python("from typing import Any\n" + text)["decorated"](3.0), 6.0)
+
+
+@pytest.mark.parametrize("given", [jax.grad(sum_of_squares), jax.vmap(jax.jit(sum_of_squares))])
+def test_a_function_under_a_transform_is_not_given_without_it(given: Any) -> None:
+    with pytest.raises(ValueError, match="does not contain the source of its function"):
+        jaxscope.inspect(given, jnp.arange(3.0)).to_python()
 
 
 def test_what_was_given_as_an_object_has_no_python() -> None:

@@ -127,9 +127,11 @@ class CallSubject:
         plain_call = self.plain = PlainCall(call, self.settings, self.namespace)
         form = TransformedForm(plain_call, self.settings.composition, device)
         file, line = to_python.location_of(function)
-        wrapped = _wrapped(
-            form, plain_call, (call.name, file, line), lambda: to_python.of_function(function)
-        )
+
+        def text() -> str:
+            return to_python.of_function(function) if plain else ""
+
+        wrapped = _wrapped(form, plain_call, (call.name, file, line), text)
         made = (*wrapped.request.transforms, *transforms_of(function))
         return replace(
             wrapped,
@@ -231,7 +233,8 @@ def _of_library(found: LibraryCall, settings: Settings) -> WrappedCall:
     def facts(captured: Captured) -> ProgramFacts:
         given = Inputs(call.arguments(), settings).static_values()
         statics = tuple([value for value in given if value.name not in captured.paths])
-        return ProgramFacts(python=to_python.of_function(call.function), statics=statics)
+        wrapped = getattr(call.function, "__wrapped__", call.function)
+        return ProgramFacts(python=to_python.of_function(wrapped), statics=statics)
 
     return WrappedCall(
         request=CompileRequest(

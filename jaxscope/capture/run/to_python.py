@@ -16,6 +16,7 @@ import numpy as np
 from jaxscope.analysis.python import module_text
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.capture.forms.block import Block
+from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.options.composition import GradOptions
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.transforms.apply import TransformedForm
@@ -87,14 +88,31 @@ def of_cell(text: CellText, namespace: Mapping[str, Any]) -> str:
 
 
 def of_function(function: Any) -> str:
-    """The function's own text with the imports and helpers of its module that it names."""
+    """The function's own text with the imports and helpers of its module that it names.
+
+    Empty for a function without one, and for one that its text does not define: `jax.grad(f)`.
+    """
     inner = inspect.unwrap(function)
+    if not _is_defined_by(inner, function):
+        return ""
     try:
         body = textwrap.dedent(inspect.getsource(inner))
         syntax = CellSyntax(ast.parse(body))
     except (OSError, TypeError, SyntaxError):
         return ""
     return module_text.joined(_preamble(syntax, getattr(inner, "__globals__", {})), body)
+
+
+def _is_defined_by(inner: Any, function: Any) -> bool:
+    """Whether the text of `inner` gives `function`, apart from a `jax.jit` around it."""
+    while is_jitted(function) and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    if function is inner:
+        return True
+    named = getattr(inner, "__globals__", {}).get(getattr(inner, "__name__", ""))
+    while named is not function and is_jitted(named) and hasattr(named, "__wrapped__"):
+        named = named.__wrapped__
+    return named is function  # by its decorators
 
 
 def _preamble(
