@@ -16,6 +16,7 @@ from jaxscope.model import (
     Finding,
     FindingKind,
     Form,
+    Frame,
     Phase,
     Program,
 )
@@ -54,9 +55,10 @@ class Unrolled:
 
 def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Unrolled loops, outermost first, and recursion; a training loop is a kind of its own."""
+    elsewhere = _LoopsElsewhere(traced.codes)
     for program in evidence.record.programs:
         compiling = sum(evidence.record.compiles[i].total_s for i in program.compiles)
-        found = [u for code in traced.codes for u in _unrolled(code, program)]
+        found = [u for code in traced.codes for u in _unrolled(code, program, elsewhere)]
         costly = [u for u in found if _is_costly(u, program, compiling)]
         for unrolled in costly:
             if not any(_contains(other, unrolled) for other in costly):
@@ -68,9 +70,10 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Progress bars around unrolled loops: they show the progress of tracing."""
     if not any(module.partition(".")[0] == "tqdm" for module in traced.modules.values()):
         return
+    elsewhere = _LoopsElsewhere(traced.codes)
     for program in evidence.record.programs:
         for code in traced.codes:
-            for unrolled in _unrolled(code, program):
+            for unrolled in _unrolled(code, program, elsewhere):
                 node = unrolled.node
                 if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
                     continue
@@ -90,7 +93,25 @@ def progress_bars(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                     )
 
 
-def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
+class _LoopsElsewhere:
+    """Whether a frame of any source is inside a loop of that source."""
+
+    def __init__(self, codes: Sequence[Code]) -> None:
+        self._codes = {code.index: code for code in codes}
+        self._ranges: dict[int, list[tuple[Position, Position]]] = {}
+
+    def hold(self, frame: Frame) -> bool:
+        code = self._codes.get(-1 if frame.source is None else frame.source)
+        if code is None:
+            return False
+        if code.index not in self._ranges:
+            found = [_body_range(code, node) for node in code.nodes if isinstance(node, Loop)]
+            self._ranges[code.index] = found
+        place = (frame.span.line, frame.span.column)
+        return any(first <= place < last for first, last in self._ranges[code.index])
+
+
+def _unrolled(code: Code, program: Program, elsewhere: _LoopsElsewhere) -> Iterator[Unrolled]:
     """Each loop of a source, with the equations of its body."""
     nodes = [node for node in code.nodes if isinstance(node, Loop)]
     ranges = [_body_range(code, node) for node in nodes]
@@ -102,15 +123,17 @@ def _unrolled(code: Code, program: Program) -> Iterator[Unrolled]:
     for equation in program.equations:
         innermost: int | None = None
         holding: set[int] = set()
+        repeated = False  # by a loop of another source, below this one
         for frame in equation.frames:
             if frame.source != code.index:
+                repeated = repeated or elsewhere.hold(frame)
                 continue
             place = (frame.span.line, frame.span.column)
             if place not in places:
                 places[place] = [i for i, r in enumerate(ranges) if r[0] <= place < r[1]]
             inside = places[place]
             holding.update(inside)
-            if inside and innermost is None:
+            if inside and innermost is None and not repeated:
                 # `ast.walk` goes breadth first, so the last is the innermost.
                 innermost = max(inside, key=lambda i: ranges[i][0])
         for index in holding:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from jaxscope.analysis.python.scopes import parameters
 from jaxscope.analysis.variants.edits import Edit, edited, on_line, parsed, source_of
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Change
@@ -14,6 +15,7 @@ from jaxscope.model.variants import Change
 _LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
 _UNROLL = 4
 """Iterations per step of a loop: enough to hide its overhead, few enough to compile fast."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Delete, ast.Import)
 
 
@@ -188,9 +190,38 @@ def _is(node: ast.AST, name: str) -> bool:
 
 def _read_after(text: str, loop: ast.For, name: str) -> bool:
     end = loop.end_lineno or loop.lineno
-    return any(
-        _is(node, name) and getattr(node, "lineno", 0) > end for node in ast.walk(parsed(text))
-    )
+    tree = parsed(text)
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, _FUNCTIONS) and node.lineno <= loop.lineno <= (node.end_lineno or 0)
+    ]
+    # `ast.walk` goes breadth first, so the last is the innermost.
+    return any(node.lineno > end for node in _reads(around[-1] if around else tree, name))
+
+
+def _reads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Uses of the name in this scope, and in those inside it that do not bind it themselves."""
+    if isinstance(node, ast.Name) and node.id == name:
+        yield node
+    for child in ast.iter_child_nodes(node):
+        if not _binds(child, name):
+            yield from _reads(child, name)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Lambda(args=arguments):
+            return name in parameters(arguments)
+        case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments):
+            names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+            stored = any(isinstance(n.ctx, ast.Store) for n in names)
+            return stored or name in parameters(arguments)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            targets = [n for one in node.generators for n in ast.walk(one.target)]
+            return any(_is(target, name) for target in targets)
+        case _:
+            return False
 
 
 def _effect(loop: ast.For) -> str:

@@ -291,24 +291,6 @@ def test_a_literal_range_limits_the_copies() -> None:
     assert len(of(FindingKind.UNROLLED_LOOP, evidence(loop_program(90), LOOP))) == 1
 
 
-def test_a_loop_inside_a_called_function_adds_no_copies() -> None:
-    text = "def net(y):\n    for w in ws:\n" + 4 * "        y = w * y\n" + "    return y + 1\n"
-    text += "for k in range(n):\n    y = net(y) + 1\n    y = y * 3\n"
-    call = equation(0, 10).frames
-    inside = [*[4, 5, 6, 7] * 12, 8]
-    made = [
-        replace(one, frames=one.frames + call)
-        for i in range(15)
-        for one in [equation(i, line, function="net") for line in inside]
-    ]
-    made += [equation(i, line) for i in range(15) for line in (10, 11)]
-    compiles = (compiled(360.0),)
-    program = replace(PROGRAM, equations=tuple(made), compiles=(0,))
-    found = of(FindingKind.UNROLLED_LOOP, evidence(program, text, compiles=compiles))
-    (outer,) = [f for f in found if f.line == 9]
-    assert "unrolled into 15 copies" in outer.message
-
-
 def test_a_progress_bar_around_an_unrolled_loop_is_reported() -> None:
     text = "from tqdm import tqdm\nfor k in tqdm(range(n)):\n    y = y * 2\n"
     program = replace(PROGRAM, equations=tuple(equation(i, 4) for i in range(3)))

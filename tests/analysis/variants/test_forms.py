@@ -241,6 +241,19 @@ def test_a_name_that_is_read_after_the_loop_only_is_no_carry() -> None:
     assert rule(finding(K.UNROLLED_LOOP), text) == ("`s` is read after the loop.")
 
 
+def test_a_name_of_the_same_spelling_in_another_scope_is_no_use_after_the_loop() -> None:
+    rule = VARIANTS[K.UNROLLED_LOOP]
+    assert not isinstance(rule, str)
+    loop = "def f(z):\n    for i in range(40):\n        s = jnp.sin(z)\n        z = s + z\n"
+    other = "\ndef g(x):\n    s = x\n    return s\n\ns = f(1.0) + g(2.0)\ns"
+    for end in ("z", "(lambda s: s + 1)(z)", "sum(s for s in z)"):
+        made = rule(finding(K.UNROLLED_LOOP), f"{loop}    return {end}\n{other}")
+        assert isinstance(made, Change), made
+    for end in ("s + z", "(lambda x: x + s)(z)"):
+        made = rule(finding(K.UNROLLED_LOOP), f"{loop}    return {end}\n{other}")
+        assert made == "`s` is read after the loop."
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -6,7 +6,6 @@ import jax, jax.numpy as jnp
 params = [(jnp.ones((4, 4)), jnp.ones(4)) for _ in range(3)]
 x = jnp.ones((8, 4))
 
-# %% cell
 def loss(params, x):
     for i, (w, b) in enumerate(params):
         x = x @ w + b
@@ -14,6 +13,7 @@ def loss(params, x):
             x = jax.nn.relu(x)
     return jnp.mean(x ** 2)
 
+# %% cell
 def accumulate(params, x, n):
     total = jax.tree.map(jnp.zeros_like, params)
     for part in jnp.split(x, n):
