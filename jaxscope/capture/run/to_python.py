@@ -109,7 +109,7 @@ def _is_defined_by(inner: Any, function: Any) -> bool:
         function = function.__wrapped__
     if function is inner:
         return True
-    named = getattr(inner, "__globals__", {}).get(getattr(inner, "__name__", ""))
+    named: Any = getattr(inner, "__globals__", {}).get(getattr(inner, "__name__", ""))
     while named is not function and is_jitted(named) and hasattr(named, "__wrapped__"):
         named = named.__wrapped__
     return named is function  # by its decorators
