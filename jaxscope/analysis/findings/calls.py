@@ -11,7 +11,7 @@ from jaxscope.analysis.cost.roofline import (
 )
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
-from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Roofline
+from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Record, Roofline
 from jaxscope.words import count, seconds
 
 SLOW_DEVICE = 1e9
@@ -37,7 +37,7 @@ def calls(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     yield from _slow_tracing(evidence)
     for program in evidence.record.programs:
         yield from _callbacks(program)
-        yield from _host_bound(program)
+        yield from _host_bound(program, evidence.record)
 
 
 def _slow_tracing(evidence: Evidence) -> Iterator[Finding]:
@@ -95,7 +95,13 @@ def _callbacks(program: Program) -> Iterator[Finding]:
         )
 
 
-def _host_bound(program: Program) -> Iterator[Finding]:
+def _for_one(program: Program, record: Record) -> str:
+    """`for one signature`, where others have the same title."""
+    alike = sum(each.title == program.title for each in record.programs)
+    return " for one signature" if alike > 1 else ""
+
+
+def _host_bound(program: Program, record: Record) -> Iterator[Finding]:
     call, dispatch = program.call, timing(program, "dispatch")
     if call is None or not call.samples or dispatch is None or not program.equations:
         return
@@ -110,7 +116,8 @@ def _host_bound(program: Program) -> Iterator[Finding]:
     yield Finding(
         FindingKind.HOST_BOUND,
         None,
-        f"{program.title} is host-bound: most of a call is dispatch, not computation.",
+        f"{program.title} is host-bound{_for_one(program, record)}: most of a call is dispatch, "
+        "not computation.",
         "Do more work per call: move the loop around it into `jax.lax.scan`, or batch calls with "
         "`jax.vmap`.",
         f"Dispatch takes {100 * share:.0f} % of the {seconds(call.median_s)} per call "
@@ -146,12 +153,14 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 fix if program.equations else "Pass the function and its arguments instead.",
                 f"{why[:1].upper()}{why[1:].rstrip('.')}.",
             )
+        for_one = _for_one(program, evidence.record)
         call = program.call
         if call is not None and call.spread > NOISY:
+            whose = f" of {program.title}" if len(evidence.record.programs) > 1 else ""
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
-                f"The time per call is uncertain by ± {100 * call.spread:.0f} %.",
+                f"The time per call{whose} is uncertain by ± {100 * call.spread:.0f} %{for_one}.",
                 "Run again on a quieter machine, or measure more runs with `-n`.",
                 f"The median of {count(len(call.samples), 'round')} is between "
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
@@ -165,7 +174,7 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
-                f"FLOPs and bytes of {program.title} {what}.",
+                f"FLOPs and bytes of {program.title} {what}{for_one}.",
                 fix,
                 f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.warnings)}.",
             )

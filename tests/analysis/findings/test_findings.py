@@ -155,6 +155,21 @@ def test_a_call_that_is_mostly_dispatch_is_host_bound() -> None:
     assert finding.evidence == "Dispatch takes 80 % of the 10 µs per call (11 rounds)."
 
 
+def test_a_finding_about_a_program_names_it_where_there_are_several() -> None:
+    bound = timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))
+    noisy = timed(Timing("call", CPU, (1e-3, 2e-3, 3e-3)))
+    made = evidence(bound)
+    two = replace(made, record=replace(made.record, programs=(bound, replace(noisy, name="g"))))
+    assert of(FindingKind.UNCERTAIN_FIGURE, two)[0].message.startswith(
+        "The time per call of jit(g) is uncertain by ±"
+    )
+    alike = replace(made, record=replace(made.record, programs=(noisy, bound)))
+    assert of(FindingKind.HOST_BOUND, alike)[0].message.startswith(
+        "jit(cell) is host-bound for one signature: most of a call"
+    )
+    assert of(FindingKind.UNCERTAIN_FIGURE, alike)[0].message.endswith("% for one signature.")
+
+
 def test_a_verdict_of_the_roofline_decides_about_dispatch() -> None:
     program = timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))
     bound = Roofline(CPU, 1e11, 1e10, "host-bound", "80 % of the call.")
