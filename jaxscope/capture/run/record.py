@@ -328,7 +328,8 @@ def _notes(captured: Captured, facts: ProgramFacts, inputs: Sequence[Value]) -> 
         # A derivative by an unused input may exist, and is constant.
         derived = captured.request.composition.differentiates
         what = "the value of " if derived else ""
-        notes.append(f"No result depends on {what}{words.names(unused)}.")
+        inputs_named = words.listed([f"`{name}`" for name in unused], most=3, last="or")
+        notes.append(f"No result depends on {what}{inputs_named}.")
     for first in dict.fromkeys(shared.values()):
         again = [name for name, path in shared.items() if path == first]
         verb = "is" if len(again) == 1 else "are"

@@ -269,14 +269,14 @@ def test_no_private_name_of_jax_is_needed_for_a_transformed_cell(notebook: Noteb
 
 
 def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook) -> None:
-    notebook.must("bias = jnp.ones(3)\nlayers = [bias, bias, bias]\nspare = jnp.zeros(3)")
-    ran = notebook.must("%%jaxjit -n 1\nspare\ntotal = layers[0] + layers[1] * layers[2]")
+    notebook.must("bias = jnp.ones(3)\nlayers = [bias, bias, bias]\nspare = idle = jnp.zeros(3)")
+    ran = notebook.must("%%jaxjit -n 1\nspare, idle\ntotal = layers[0] + layers[1] * layers[2]")
     said = (
         "`layers[1]` and `layers[2]` are the same array as `layers[0]`: the program takes it once."
     )
     words = " ".join(ran.text.split())
     assert said in words
-    assert "No result depends on `spare`." in words
+    assert "No result depends on `spare` or" in words
     assert "depends on `layers" not in words
 
 
