@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxscope.view.base.document import (
@@ -148,7 +148,8 @@ class Terminal:
     def table(self, table: Table) -> Iterator[str]:
         """Write aligned columns; empty ones are left out, and the last is wrapped.
 
-        A last column of numbers is not wrapped: the widest of the others shrinks instead.
+        A last column of numbers is not wrapped: the widest of the others shrinks instead. Numbers
+        are never cut: columns that do not fit are on a line below.
         """
         kept = table.filled()
         if not kept:
@@ -159,7 +160,7 @@ class Terminal:
         head = [tuple(table.heads[i] for i in kept)] if any(table.heads) else []
         every = [*head, *rows]
         figures = max(columns(row[last]) for row in every) if last in right else 0
-        widths = self._widths(every, figures)
+        widths = self._widths(every, figures, right)
         for row in head:
             yield from self._row(row, widths, right, figures)
         for row, whole in zip(rows, table.rows, strict=True):
@@ -168,12 +169,17 @@ class Terminal:
                 row, widths, right, figures, end if isinstance(end, Cell) else None
             )
 
-    def _widths(self, rows: Sequence[Sequence[str]], reserved: int) -> list[int]:
-        """Widths of all columns but the last; the widest shrink until they fit."""
+    def _widths(
+        self, rows: Sequence[Sequence[str]], reserved: int, right: Collection[int]
+    ) -> list[int]:
+        """Widths of all columns but the last; the widest with words shrink until they fit."""
         widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
         room = self.width - reserved
-        while sum(widths) + 2 * len(widths) + 2 > room and max(widths, default=0) > _MIN_COLUMN:
-            widths[widths.index(max(widths))] -= 1
+        while sum(widths) + 2 * len(widths) + 2 > room:
+            widest = max((w, -i) for i, w in enumerate([0, *widths]) if i - 1 not in right)
+            if widest[0] <= _MIN_COLUMN:
+                break
+            widths[-widest[1] - 1] -= 1
         return widths
 
     def _row(
@@ -185,10 +191,14 @@ class Terminal:
         end: Cell | None = None,
     ) -> Iterator[str]:
         line = "  "
-        for i, width in enumerate(widths):
-            cell = fitted(row[i], width)
-            pad = " " * (width - columns(cell))
-            line += (pad + cell if i in right else cell + pad) + "  "
+        for i, width in enumerate([*widths, figures]):
+            if i and columns(line) + width > self.width:
+                yield line.rstrip()
+                line = "    "
+            if i < len(widths):
+                cell = fitted(row[i], width)
+                pad = " " * (width - columns(cell))
+                line += (pad + cell if i in right else cell + pad) + "  "
         room = self.width - columns(line)
         style = "bold" if end is not None and end.tone == "flag" else "dim"
         if figures and figures <= room:

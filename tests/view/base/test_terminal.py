@@ -32,3 +32,15 @@ def test_a_last_column_of_words_is_wrapped_under_itself() -> None:
         "        each time it",
         "        runs",
     ]
+
+
+def test_figures_are_never_cut_and_what_does_not_fit_is_on_a_line_below() -> None:
+    heads = ("implementation", "median", "p10–p90", "ratio (95 %)", "verdict")
+    row = ("A long implementation", "11.6 µs", "790 ns–1.21 µs", "66.4 (65.1–67.9)", "67× slower")
+    lines = list(Terminal(44, color=False).table(Table(heads, (row,), right=(1, 2, 3))))
+    assert lines == [
+        "  implementat…   median         p10–p90",
+        "        ratio (95 %)  verdict",
+        "  A long impl…  11.6 µs  790 ns–1.21 µs",
+        "    66.4 (65.1–67.9)  67× slower",
+    ]
