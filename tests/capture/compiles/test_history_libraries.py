@@ -200,6 +200,30 @@ def test_a_train_state_with_a_new_optimizer_is_named_and_one_optimizer_compiles_
     assert recompiles(program(*[optax.adam(0.1)] * 2)) == []
 
 
+def test_a_wider_model_is_no_batch_to_pad() -> None:
+    def layers(width: int) -> list[Any]:
+        return [np.ones((3, width), np.float32), np.ones((width, 2), np.float32)]
+
+    def program(width: int, rows: int) -> Program:
+        def steps() -> Generator[None]:
+            run = jax.jit(lambda params, x: x @ params[0] @ params[1])
+            run(layers(4), np.ones((5, 3), np.float32))
+            yield
+            run(layers(width), np.ones((rows, 3), np.float32))
+
+        return steps
+
+    (made,) = recompiles(program(8, 5))
+    assert [(one.kind, one.path) for one in made.causes] == [
+        (K.SHAPE, "params[0]"),
+        (K.SHAPE, "params[1]"),
+    ]
+    fix = "Keep to a few sizes of `params`, each a program of its own; pad and mask data."
+    assert {one.fix for one in made.causes} == {fix}
+    (made,) = recompiles(program(4, 2))
+    assert [one.fix.partition(" to a few")[0] for one in made.causes] == ["Pad `x`"]
+
+
 def test_what_a_static_function_changes_inside_itself_is_no_cause() -> None:
     """As `optax.cosine_decay_schedule`, whose first call makes a float of its `decay_steps`."""
 

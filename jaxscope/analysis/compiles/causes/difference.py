@@ -4,7 +4,8 @@ To add a cause: a member of `CauseKind`, which joins `PlainKind` or has a class 
 `Difference`, and its sentence in `text.py`, which does not type-check without it.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -148,6 +149,8 @@ class ShapeChange(_Changed):
     axes: tuple[int, ...]
     order: tuple[int, ...] = ()
     """Axes of the new shape that give the sizes of the earlier one; empty if none do."""
+    apart: bool = False
+    """Other leaves of the same argument changed on other axes, as those of a wider model do."""
 
     @property
     def distance(self) -> int:
@@ -200,6 +203,25 @@ Difference = (
 """Every kind of difference, for the type checker: `text.worded` has a sentence for each."""
 
 _ORDER = {kind: position for position, kind in enumerate(CauseKind)}
+
+
+def set_apart(differences: Sequence[Difference]) -> list[Difference]:
+    """The differences, with the shapes marked that changed on different axes of one argument."""
+    axes: dict[str, set[tuple[int, ...]]] = {}
+    for found in differences:
+        if isinstance(found, ShapeChange):
+            axes.setdefault(root(found.path), set()).add(found.axes)
+    return [
+        replace(found, apart=True)
+        if isinstance(found, ShapeChange) and len(axes[root(found.path)]) > 1
+        else found
+        for found in differences
+    ]
+
+
+def root(path: str) -> str:
+    """`params` of `params['w'].x`."""
+    return re.split(r"[\[.]", path, maxsplit=1)[0]
 
 
 def merged(differences: Iterable[Difference]) -> list[Difference]:

@@ -88,7 +88,7 @@ def _before_any(cause: Cause, values: set[str]) -> Cause:
 
 
 def _explained(signature: CallSignature, one: EarlierCompile, found: list[Difference]) -> Explained:
-    found = diff.merged(settings.without_consequences(found))
+    found = diff.set_apart(diff.merged(settings.without_consequences(found)))
     if signature.eager:
         found = _eagerly(found, signature)
     elif "vmap" in signature.transform:

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.arguments import KEY, wider
-from jaxscope.analysis.compiles.causes.difference import NUMBERS, Difference
+from jaxscope.analysis.compiles.causes.difference import NUMBERS, Difference, root
 from jaxscope.analysis.compiles.causes.settings import ABSENT, MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.model import Cause, CauseKind
@@ -100,8 +100,8 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
-            if (root := _root(d.path)) != d.path:
-                fix = f"Create `{root}` inside the jitted function, from values that are arguments."
+            if (name := root(d.path)) != d.path:
+                fix = f"Create `{name}` inside the jitted function, from values that are arguments."
         case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."
             fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
@@ -160,13 +160,13 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 number = constant.removeprefix(f"{d.type} ")
                 fix = (
                     f"Write `{number}.0` for `{d.path}`: a float is traced, an int is not. Or "
-                    f"trace ints too, with `-t {_root(d.path)}`."
+                    f"trace ints too, with `-t {root(d.path)}`."
                 )
         case CauseKind.STATIC_VALUE if d.of == "field" and d.field != d.path:
             text = f"The static part {path} changed: {change}."
-            fix = f"Create `{d.field or _root(d.path)}` once and reuse it, or keep to a few values."
+            fix = f"Create `{d.field or root(d.path)}` once and reuse it, or keep to a few values."
             if d.renewed:
-                fix = _once(d.field or _root(d.path), d.renewed)
+                fix = _once(d.field or root(d.path), d.renewed)
         case CauseKind.STATIC_VALUE if d.of == "leaf":
             fix = _array(d.path, d.before, d.after)
             text = f"{path}, static because it is not an array, changed: {change}."
@@ -190,7 +190,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
             if d.type in NUMBERS:
                 fix = (
-                    f"Trace it with `-t {_root(d.path)}`, unless a shape or a Python branch "
+                    f"Trace it with `-t {root(d.path)}`, unless a shape or a Python branch "
                     "depends on it."
                 )
         case CauseKind.STATIC_VALUE:
@@ -200,7 +200,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "keep to a few values."
             )
             if d.renewed:
-                fix = _once(_root(d.path), d.renewed)
+                fix = _once(root(d.path), d.renewed)
             elif _is_text(d.after):
                 fix = _few(d.path)
         case CauseKind.STRUCTURE:
@@ -247,7 +247,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 sizes = ", ".join(map(str, before))
                 fix = (
                     f"Pass `{d.path}` with the same dimensions in every call, for example as "
-                    f"`{_root(d.path)}.reshape({sizes or '()'})`."
+                    f"`{root(d.path)}.reshape({sizes or '()'})`."
                 )
         case CauseKind.SHAPE if d.order:
             axes = ", ".join(map(str, d.axes))
@@ -266,6 +266,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 f"Pad `{d.path}` to a few fixed sizes and mask the padding, or drop the incomplete "
                 "last batch."
             )
+            if d.apart:
+                fix = (
+                    f"Keep to a few sizes of `{root(d.path)}`, each a program of its own; pad and "
+                    "mask data."
+                )
         case CauseKind.VALUE_KIND:
             types = change.replace("Python ", "")
             text = f"The Python scalar type of {path} changed: {types} ({' → '.join(d.dtypes)})."
@@ -291,7 +296,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
         case CauseKind.SHARDING:
             text = f"The sharding of {path} changed: {change}."
             fix = (
-                f"Use one sharding: `jax.device_put({_root(d.path)}, sharding)` before the loop, "
+                f"Use one sharding: `jax.device_put({root(d.path)}, sharding)` before the loop, "
                 "and `out_shardings=` for results that are passed in again."
             )
         case CauseKind.DEVICE:
@@ -305,7 +310,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             where = "sharding" if d.spread else "device"
             fix = (
                 f"Commit all inputs before the first call, with "
-                f"`jax.device_put({_root(d.path)}, {where})`: results of committed inputs are "
+                f"`jax.device_put({root(d.path)}, {where})`: results of committed inputs are "
                 "committed."
             )
         case CauseKind.LAYOUT:
@@ -390,8 +395,3 @@ def _scalar(dtype: str) -> str:
     """The Python type whose dtype it is."""
     kinds = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
     return kinds.get(dtype[:1], "float")
-
-
-def _root(path: str) -> str:
-    """`params` of `params['w'].x`."""
-    return re.split(r"[\[.]", path, maxsplit=1)[0]
