@@ -27,6 +27,7 @@ from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.source.frames import frame_of, is_user_file
+from jaxscope.capture.source.sources import as_typed
 from jaxscope.model.compiler.compile_time import CompileTime
 from jaxscope.model.compiles import Persistent
 from jaxscope.model.stage import Unavailable
@@ -235,7 +236,7 @@ def _module(executable: Any) -> HloModule | None:
 
 
 def _lines_of(file: str) -> Sequence[str]:
-    return [line.rstrip("\n") for line in linecache.getlines(file)]
+    return as_typed("".join(linecache.getlines(file))).splitlines()
 
 
 @contextlib.contextmanager

@@ -65,9 +65,12 @@ class Invocation:
             return None
         names = {source.file: source.name for source in self.sources.all()}
         texts = {source.file: source.lines for source in self.sources.all()}
-        return self.clock.found(
-            lambda file, line: f"{names.get(file) or os.path.basename(file)}:{line}", texts
-        )
+
+        def place(file: str, line: int) -> str:
+            name = names.get(file) or self.context.cell_name(file) or os.path.basename(file)
+            return f"{name}:{line}"
+
+        return self.clock.found(place, texts)
 
 
 @contextmanager

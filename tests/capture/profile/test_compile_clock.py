@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from jax._src import compilation_cache
 
 import jaxscope
+from jaxscope.capture.profile import compile_clock
 from jaxscope.model import Unavailable
 from jaxscope.model.compiler.compile_time import CompilationPhase
 from jaxscope.results.compile_time import CompileTimes
@@ -190,3 +192,11 @@ def test_a_reused_program_has_the_lines_of_its_trace(cleared: bool) -> None:
     }
     assert "XLA compiled nothing." in times.to_text()
     assert "Error" not in times.to_text()
+
+
+def test_the_line_of_a_magic_is_shown_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "x = 1\nget_ipython().run_line_magic('jaxjit', '--compile-time f(x)')\n"
+    entry = (len(text), None, text.splitlines(True), "cell")
+    monkeypatch.setitem(linecache.cache, "<cell of a notebook>", entry)
+    lines = compile_clock._lines_of("<cell of a notebook>")
+    assert lines == ["x = 1", "%jaxjit --compile-time f(x)"]
