@@ -43,7 +43,8 @@ def masks(_: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 FindingKind.MASKED_REDUCTION,
                 place[1],
                 "The elements that `nonzero` picks are only reduced, and the mask alone would do.",
-                f"Reduce `jnp.where(mask, values, {neutral})` instead, which moves no element.",
+                f"Reduce `jnp.where(mask, values, {neutral})` instead, which moves no element. It "
+                "leaves out the padding of `size=`.",
                 f"Nothing else reads the places of the {size} elements.",
                 source=place[0],
             )

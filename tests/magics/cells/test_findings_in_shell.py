@@ -143,6 +143,30 @@ def test_the_fix_of_a_sort_is_the_cheapest_form(shell: CellShell, value: str, fi
     assert [one.fix for one in report.findings if one.kind is FindingKind.FULL_SORT] == [fix]
 
 
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        ("jnp.linalg.inv(m) @ m[0]", "which is faster and more accurate."),
+        ("jnp.linalg.inv(m) @ m.T[:, :32]", "which is faster and more accurate."),
+        ("jnp.linalg.inv(m) @ m.T", "which is more accurate."),
+        ("m.T @ jnp.linalg.inv(m)", "which is more accurate."),
+        (
+            "jnp.sum(x[jnp.nonzero(x > 2, size=4096)[0]])",
+            "which moves no element. It leaves out the padding of `size=`.",
+        ),
+    ],
+)
+def test_a_fix_claims_no_more_than_it_does(shell: CellShell, value: str, fix: str) -> None:
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        setup = "import jax.numpy as jnp\nx, m = jnp.arange(4096.0), 3 * jnp.eye(64)"
+        report = report_of(shell, {"setup": setup, "cell": f"y = {value}\n"}, "")
+        shell.run_line_magic("unload_ext", "jaxscope")
+    kinds = (FindingKind.EXPLICIT_INVERSE, FindingKind.MASKED_REDUCTION)
+    (finding,) = [one for one in report.findings if one.kind in kinds]
+    assert finding.fix.endswith(f", {fix}")
+
+
 def test_findings_that_fail_leave_the_report_and_a_note(
     shell: CellShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
