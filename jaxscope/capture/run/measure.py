@@ -123,7 +123,8 @@ def _measure(
         device=device,
         compile_count=lambda: listener.compile_count,
     )
-    wait_for_earlier_work()
+    wait_for_earlier_work(say)
+    say("running")
     if settings.profile is None:
         results, timings = run()
         return Measured(results, timings)

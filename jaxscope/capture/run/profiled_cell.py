@@ -68,7 +68,8 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
         run = replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
     code = run.code()
     clock = LineClock(*(one for one in code if one is not None))
-    wait_for_earlier_work()
+    wait_for_earlier_work(context.say)
+    context.say("running")
     session, failed = None, ""
     if not _jax.backends_started() and _may_configure(text, context.namespace):
         failed = "the cell may configure JAX's devices, which start with it. Run it again"

@@ -34,8 +34,12 @@ def working():
 def test_the_work_of_every_array_is_over(working):
     held = [working()]
     assert not held[0].is_ready()
-    wait_for_earlier_work()
+    said: list[str] = []
+    wait_for_earlier_work(said.append)
     assert held[0].is_ready()
+    assert said == ["waiting for earlier work"]
+    wait_for_earlier_work(said.append)
+    assert len(said) == 1
 
 
 def test_a_deleted_array_is_not_in_the_way(working):
