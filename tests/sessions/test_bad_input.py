@@ -307,7 +307,7 @@ CASES = {
     "batch of a line without arrays": Bad(
         "%jaxvmap len(w)",
         USAGE,
-        ("`vmap` has no axis to map. It has no traced inputs. Name an input",),
+        ("`vmap` has no axis to map. There is no traced input. Name an input",),
     ),
     "short option that does not exist": Bad(
         jit("y = x", "-z"), USAGE, ("There is no option -z. `%jaxjit?` lists the options.",)

@@ -170,5 +170,5 @@ class Level:
     def _listing(self) -> str:
         known = [f"`{name}`" for name in self.names()]
         return (
-            f"Its traced inputs are {words.listed(known)}" if known else "It has no traced inputs"
+            f"The traced inputs are {words.listed(known)}" if known else "There is no traced input"
         )

@@ -155,7 +155,7 @@ CASES = {
         USAGE,
         (
             "Line 1: -w names `b`, which is not an input of this cell.",
-            "Its traced inputs are `x` and",
+            "The traced inputs are `x` and",
         ),
     ),
     "part of a name": Bad(
@@ -274,7 +274,7 @@ CASES = {
     "unknown mapped name": Bad(
         "%%jaxvmap -i q=0\nx * 2",
         USAGE,
-        ("Line 1: -i names `q`, which is not defined. Its traced inputs are `x`.",),
+        ("Line 1: -i names `q`, which is not defined. The traced inputs are `x`.",),
     ),
     "static mapped name": Bad(
         "%%jaxvmap -i x=0,n=0\nx * n", USAGE, ("Line 1: -i names `n`, which is int, so static",)
