@@ -156,11 +156,12 @@ def _own(use: RegionUse, seed: _Seed, seeds: dict[int, _Seed], reverse: bool) ->
     start = 0
     if not reverse:
         start = next(n for n, step in enumerate(steps) if not mine.isdisjoint(step.outputs))
-    own, foreign = list[int](), list[int]()
+    own, foreign, inside = list[int](), list[int](), set[int]()
     for number, step in enumerate(steps):
         here = levels(use.passes + step.passes)
         if here[:depth] != seed.around or len(here) <= depth:
             continue
+        inside.add(number)
         for values, found in ((mine, own), (others, foreign)):
             if made := _split(step, values, use.passes)[1]:
                 values |= made
@@ -168,7 +169,10 @@ def _own(use: RegionUse, seed: _Seed, seeds: dict[int, _Seed], reverse: bool) ->
     first, last = own[0], own[-1]
     if any(first <= number <= last for number in foreign):
         return None
-    return range(max([start, *[number + 1 for number in foreign if number < first]]), last + 1)
+    end = last + 1
+    while end in inside and end not in foreign:  # the last values of the function
+        end += 1
+    return range(max([start, *[number + 1 for number in foreign if number < first]]), end)
 
 
 def _other(use: RegionUse, seed: _Seed, leaving: Sequence[int], examples: _Examples) -> int | None:

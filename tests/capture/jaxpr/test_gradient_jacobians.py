@@ -128,6 +128,14 @@ def test_of_several_jacobians_the_first_is_measured(function, derivative):
     assert jacobian(flow(lambda x: function(x, 4), X)) == alone
 
 
+def test_the_last_value_of_the_function_is_counted():
+    region = flow(jax.jacfwd(lambda x: three(x) - 1.0), X)
+    found = jacobian(region)
+    counted = found.primal_flops + found.products * found.product_flops
+    identity = sum(step.flops for step in region.steps if not step.passes)
+    assert counted + identity == region_flops(region)
+
+
 def test_trees_count_by_their_numbers():
     tree = {"a": jnp.ones((2, 5)), "b": jnp.ones(3)}
 
