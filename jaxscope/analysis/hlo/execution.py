@@ -53,8 +53,8 @@ def executed_times(module: HloModule) -> dict[str, Executions]:
     uncertain: set[str] = set()
     times[module.entry] = 1.0
     for computation in callers_first(module):
-        for instruction in computation.instructions:
-            for called, factor, unknown in calls(module, instruction) if instruction.called else ():
+        for instruction in module.calling(computation.name):
+            for called, factor, unknown in calls(module, instruction):
                 if called not in times or not times[computation.name]:
                     continue
                 times[called] += times[computation.name] * factor
@@ -83,7 +83,7 @@ def callers_first(module: HloModule) -> list[Computation]:
         stack.append((name, True))
         stack += [
             (called, False)
-            for instruction in computation.instructions
+            for instruction in module.calling(name)
             for called in instruction.called
             if called not in state
         ]

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple
 
@@ -127,6 +127,9 @@ class HloModule:
     _instructions: dict[str, Instruction] = field(
         init=False, repr=False, compare=False, default_factory=dict[str, Instruction]
     )
+    _calling: dict[str, list[Instruction]] = field(
+        init=False, repr=False, compare=False, default_factory=dict[str, list[Instruction]]
+    )
     _lines: dict[int, Instruction] = field(
         init=False, repr=False, compare=False, default_factory=dict[int, Instruction]
     )
@@ -134,9 +137,13 @@ class HloModule:
     def __post_init__(self) -> None:
         for computation in self.computations:
             self._computations.setdefault(computation.name, computation)
+            calling: list[Instruction] = []
             for instruction in computation.instructions:
                 self._instructions.setdefault(instruction.name, instruction)
-                self._lines[instruction.line] = instruction
+                if instruction.called:
+                    calling.append(instruction)
+            if calling:
+                self._calling.setdefault(computation.name, calling)
 
     def computation(self, name: str) -> Computation | None:
         return self._computations.get(name)
@@ -151,6 +158,8 @@ class HloModule:
 
     def at_line(self, line: int) -> Instruction | None:
         """The instruction on that line of the text."""
+        if not self._lines:
+            self._lines.update((one.line, one) for one in self.instructions())
         return self._lines.get(line)
 
     @property
@@ -176,9 +185,13 @@ class HloModule:
         """The instructions of the computations that it calls."""
         return itertools.chain.from_iterable(c.instructions for c in self.called(instruction))
 
+    def calling(self, computation: str) -> Sequence[Instruction]:
+        """The instructions of a computation that call others."""
+        return self._calling.get(computation, ())
+
     def callers(self, opcode: str) -> dict[str, Instruction]:
         """Computation → the instruction of that opcode that calls it."""
-        found = (i for i in self.instructions() if i.opcode == opcode)
+        found = (i for calling in self._calling.values() for i in calling if i.opcode == opcode)
         return {name: instruction for instruction in found for name in instruction.called}
 
     def frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:

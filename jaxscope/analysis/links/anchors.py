@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from jaxscope.analysis.hlo import (
     Computation,
@@ -27,7 +28,7 @@ from jaxscope.analysis.links.program_input import (
     ProgramInput,
     flow_of_module,
 )
-from jaxscope.analysis.links.tags import NO_MATCH, NO_NAME, CleanText, TagPath, TagPaths
+from jaxscope.analysis.links.tags import NO_NAME, CleanText, TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
@@ -105,7 +106,7 @@ class TagReader:
 
     def __init__(self, locator: Locator) -> None:
         self._locator = locator
-        self._known: dict[str, _Located] = {}
+        self._known: dict[str, _Read] = {}
 
     def equations(self, module: HloModule) -> dict[str, tuple[int, ...]]:
         """By instruction: the equations of its tags; without tags in the text, those that fit.
@@ -127,18 +128,44 @@ def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(i for path in around for i in paths.equations(path)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Located:
-    """The equations of the instructions of one computation, by their names."""
+    """The equations of the instructions of a computation or a module, by their names."""
+
+    exact: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    guessed: dict[str, tuple[tuple[int, ...], str]] = field(
+        default_factory=dict[str, tuple[tuple[int, ...], str]]
+    )
+    untagged: list[Instruction] = field(default_factory=list[Instruction])
+    """Those that compute something and have no tag."""
+    products: list[Instruction] = field(default_factory=list[Instruction])
+    """Those with a tag."""
+    holders: list[Instruction] = field(default_factory=list[Instruction])
+    anchors: dict[int, Anchor] = field(default_factory=dict[int, Anchor])
+    """By line: those of the other instructions with a tag."""
+
+    def add(self, other: _Located) -> None:
+        self.exact |= other.exact
+        self.guessed |= other.guessed
+        self.untagged += other.untagged
+        self.products += other.products
+        self.holders += other.holders
+        self.anchors |= other.anchors
+
+
+_Calls = list[tuple[Instruction, tuple[TagPath, ...]]]
+"""Instructions that call computations, and their own paths."""
+
+
+class _Read(NamedTuple):
+    """A computation that was read before."""
 
     computation: Computation
     around: tuple[TagPath, ...]
     """Those of its callers."""
     is_function: bool
-    exact: Mapping[str, tuple[int, ...]]
-    guessed: Mapping[str, tuple[tuple[int, ...], str]]
-    calls: tuple[tuple[Instruction, tuple[TagPath, ...]], ...]
-    """Instructions that call computations, and their own paths."""
+    located: _Located
+    calls: _Calls
 
 
 class _HloAnchors:
@@ -147,7 +174,7 @@ class _HloAnchors:
         module: HloModule,
         locator: Locator,
         received: ProgramInput | None = None,
-        known: dict[str, _Located] | None = None,
+        known: dict[str, _Read] | None = None,
         shown: CleanText | None = None,
     ) -> None:
         """`known` has the computations of earlier modules, and is updated."""
@@ -155,9 +182,10 @@ class _HloAnchors:
         self._module = module
         self._locator = locator
         self._received = received or ProgramInput()
-        self._known: dict[str, _Located] = {} if known is None else known
-        self._exact: dict[str, tuple[int, ...]] = {}
-        self._guessed: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._known = known
+        self._located = _Located()
+        self._exact = self._located.exact
+        self._guessed = self._located.guessed
         self._among: dict[str, tuple[int, ...]] = {}
         self._contexts: dict[str, dict[TagPath, None]] = {}
         # The instructions that run a computation.
@@ -166,20 +194,22 @@ class _HloAnchors:
         self._settled: set[str] = set()
 
     def collect(self, settled: Mapping[str, tuple[int, ...]]) -> tuple[Anchor, ...]:
-        reached = self.locate()
+        self.locate()
         if self._exact:
             self._settle(settled)
         # Without any tag, nothing says where in the program an instruction is.
         if self._exact:
-            self._attribute(reached)
-        anchors: list[Anchor] = []
-        for instruction in self._module.instructions():
-            own = self._exact.get(instruction.name)
-            if own and instruction.opcode not in HOLDERS:
-                anchors.append(Anchor(instruction.line, own))
-            elif (anchor := self._anchor(instruction)) is not None:
-                anchors.append(anchor)
-        return tuple(anchors)
+            self._attribute()
+        # Those of all others are known since their tag was read: each round over the instructions
+        # of a large program costs a twentieth of the links.
+        found, anchors = self._located, self._located.anchors
+        settled_here = (self._module.by_name[name] for name in self._settled)
+        for instruction in (*found.untagged, *found.products, *found.holders, *settled_here):
+            if (anchor := self._anchor(instruction)) is not None:
+                anchors[instruction.line] = anchor
+            else:
+                anchors.pop(instruction.line, None)
+        return tuple([anchors[line] for line in sorted(anchors)])
 
     def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
         for name, equations in settled.items():
@@ -191,14 +221,13 @@ class _HloAnchors:
                 self._settled.add(name)
                 self._guessed.pop(name, None)
 
-    def locate(self) -> list[Instruction]:
-        """Find the tags of all instructions, which are returned, callers first."""
+    def locate(self) -> None:
+        """Find the tags of all instructions, callers first."""
         reached = callers_first(self._module)
         names = {computation.name for computation in reached}
         reached += [c for c in self._module.computations if c.name not in names]
         for computation in reached:
             self._locate(computation)
-        return [instruction for computation in reached for instruction in computation.instructions]
 
     def tagged(self) -> dict[str, tuple[int, ...]]:
         """The equations of the instructions that have tags, without what is applied to elements."""
@@ -213,7 +242,10 @@ class _HloAnchors:
             if c.name in applied
             for one in c.instructions
         }
-        return {name: found for name, found in self._exact.items() if name not in within}
+        tagged = dict(self._exact)
+        for name in within:
+            tagged.pop(name, None)
+        return tagged
 
     def equations(self) -> dict[str, tuple[int, ...]]:
         """The equations of all located instructions; guesses only where nothing is exact."""
@@ -223,62 +255,78 @@ class _HloAnchors:
         around = tuple(self._contexts.get(computation.name, ()))
         callers = self._callers.get(computation.name, ())
         is_function = bool(callers) and all(caller.opcode == "call" for caller in callers)
-        found = self._known.get(computation.name)
-        if (
-            found is None
-            or found.computation is not computation
-            or (found.around, found.is_function) != (around, is_function)
-        ):
-            found = self._located(computation, around, is_function)
-            self._known[computation.name] = found
-        self._exact.update(found.exact)
-        self._guessed.update(found.guessed)
-        for instruction, paths in found.calls:
+        if self._known is None:
+            calls = self._read(computation, around, is_function, self._located)
+        else:
+            found = self._known.get(computation.name)
+            if (
+                found is None
+                or found.computation is not computation
+                or (found.around, found.is_function) != (around, is_function)
+            ):
+                located = _Located()
+                calls = self._read(computation, around, is_function, located)
+                found = _Read(computation, around, is_function, located, calls)
+                self._known[computation.name] = found
+            self._located.add(found.located)
+            calls = found.calls
+        for instruction, paths in calls:
             for called in instruction.called:
                 context = self._contexts.setdefault(called, {})
                 context.update(dict.fromkeys(paths or around))
                 self._callers.setdefault(called, []).append(instruction)
 
-    def _located(
-        self, computation: Computation, around: tuple[TagPath, ...], is_function: bool
-    ) -> _Located:
-        exact: dict[str, tuple[int, ...]] = {}
-        guessed: dict[str, tuple[tuple[int, ...], str]] = {}
-        calls: list[tuple[Instruction, tuple[TagPath, ...]]] = []
+    def _read(
+        self,
+        computation: Computation,
+        around: tuple[TagPath, ...],
+        is_function: bool,
+        found: _Located,
+    ) -> _Calls:
+        """Add what is known of a computation to `found`."""
+        exact, anchors, calls = found.exact, found.anchors, _Calls()
         names = None if self._shown is None else self._shown.names
+        whole = self._locator.whole
         for instruction in computation.instructions:
             name = instruction.op_name if names is None else names.get(instruction.line, NO_NAME)[0]
-            match = self._locator.match(name, around) if name else NO_MATCH
+            opcode = instruction.opcode
+            if not name and opcode in _PLAIN:
+                continue
+            if opcode in HOLDERS:
+                found.holders.append(instruction)
+            match = whole.get(name) or self._locator.match(name, around)
             equations = match.equations
             # The computation around it is a function, and so the work of its callers.
-            if not equations and is_function and instruction.opcode not in _PLAIN:
+            if not equations and is_function and opcode not in _PLAIN:
                 equations = _of_paths(self._locator.paths, around)
             if equations:
                 exact[instruction.name] = equations
-            elif name and instruction.opcode not in _PLAIN:
-                guess = self._locator.guess(name, self._frames(instruction))
-                if guess[0]:
-                    guessed[instruction.name] = guess
+                if opcode not in HOLDERS:
+                    anchors[instruction.line] = Anchor(instruction.line, equations)
+                if opcode in PRODUCTS:
+                    found.products.append(instruction)
+            elif opcode not in _PLAIN:
+                if name:
+                    guess = self._locator.guess(name, self._frames(instruction))
+                    if guess[0]:
+                        found.guessed[instruction.name] = guess
+                if opcode not in DISSOLVED:
+                    found.untagged.append(instruction)
             if instruction.called:
                 calls.append((instruction, match.paths))
-        return _Located(computation, around, is_function, exact, guessed, tuple(calls))
+        return calls
 
     def _frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
         kept = self._shown.frames(instruction) if self._shown else ()
         return kept or self._module.frames(instruction)
 
-    def _attribute(self, instructions: Sequence[Instruction]) -> None:
+    def _attribute(self) -> None:
         """Give untagged instructions the equations that the flow of data leaves, as a guess."""
-        missing = [
-            i
-            for i in instructions
-            if i.name not in self._exact
-            and i.name not in self._guessed
-            and i.opcode not in _PLAIN
-            and i.opcode not in DISSOLVED
-        ]
+        found = self._located
+        known = found.exact.keys(), found.guessed.keys()
+        missing = [i for i in found.untagged if not any(i.name in names for names in known)]
         tagged = self.tagged()
-        doubtful = [i for i in instructions if i.opcode in PRODUCTS and self._is_doubtful(i)]
+        doubtful = [i for i in found.products if self._is_doubtful(i)]
         if not missing and not doubtful:
             return
         costly = [i for i in missing if i.opcode in MADE_OF]
@@ -327,7 +375,10 @@ class _HloAnchors:
         for name, equations in tagged.items():
             if (opcode := instructions[name].opcode) not in _WITHOUT_WORK:
                 for equation in equations:
-                    working.setdefault(equation, set()).add(opcode)
+                    if equation in working:
+                        working[equation].add(opcode)
+                    else:
+                        working[equation] = {opcode}
         flow = self._flow_of_input(working.keys())
         return None if flow is None else Received(flow, working)
 
@@ -353,10 +404,12 @@ class _HloAnchors:
             for computation in self._module.called(instruction):
                 # The root first: it is the result of the fusion.
                 for inner in reversed(computation.instructions):
-                    if inner.opcode not in _PLAIN:
-                        for equation in self._exact.get(inner.name, ()):
-                            found[equation] = None
-                    if inner.opcode in HOLDERS:
+                    opcode = inner.opcode
+                    if opcode in _PLAIN:
+                        continue
+                    for equation in self._exact.get(inner.name, ()):
+                        found[equation] = None
+                    if opcode in HOLDERS:
                         found.update(dict.fromkeys(self._inside(inner)))
             held = self._held[instruction.name] = tuple(found)
         return held

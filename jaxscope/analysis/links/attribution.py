@@ -84,7 +84,8 @@ class Received:
                 for source in sources.get(node, ()):
                     mask |= passed.get(source, 0)
                 found[node] = mask
-                passed[node] = 0 if node in ends else mask
+                if mask and node not in ends:
+                    passed[node] = mask
             return found
 
         order = flow.from_inputs

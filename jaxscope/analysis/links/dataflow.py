@@ -30,10 +30,11 @@ class Dataflow:
         self._module = module
         self._holds = holds
         self._callers: dict[str, list[Instruction]] = {}
-        for instruction in module.instructions():
-            if instruction.opcode in DISSOLVED:
-                for called in instruction.called:
-                    self._callers.setdefault(called, []).append(instruction)
+        for computation in module.computations:
+            for instruction in module.calling(computation.name):
+                if instruction.opcode in DISSOLVED:
+                    for called in instruction.called:
+                        self._callers.setdefault(called, []).append(instruction)
         root = module.entry_computation.root
         self._results = root.operands if root.opcode == "tuple" else (root.name,)
         self._places: dict[str, list[int]] = {}

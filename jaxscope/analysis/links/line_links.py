@@ -5,10 +5,11 @@ stage's anchors lead from these to its lines.
 """
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Set
 from typing import Any, Generic, TypeVar, cast
 
-from jaxscope.model import Anchor, Equation, Link, Program, Stage
+from jaxscope.model import Anchor, Equation, Frame, Link, Program, Stage
 
 T = TypeVar("T")
 _NO_LINK = Link((), True)
@@ -48,7 +49,7 @@ def equations_of_line(
     equations: tuple[Equation, ...], line: int, source: int = 0
 ) -> tuple[int, ...]:
     """Ids of the equations with a frame on that line of the source."""
-    return _source_index(Same(equations)).equations.get((source, line), ())
+    return _source_index(Same(equations)).equations(source, line)
 
 
 def between(program: Program, start: Stage, line: int, end: Stage) -> Link:
@@ -78,17 +79,23 @@ def line_equations(stage: Stage, line: int) -> Anchor | None:
 
 class _SourceIndex:
     def __init__(self, equations: tuple[Equation, ...]) -> None:
-        found: dict[tuple[int, int], dict[int, None]] = {}
+        of_frames: dict[int, tuple[tuple[Frame, ...], list[int]]] = {}
+        """By identity: most equations of a line have the same object."""
         self._children: dict[int, list[int]] = {}
         for equation in equations:
             if equation.parent is not None:
                 self._children.setdefault(equation.parent, []).append(equation.id)
-            for frame in equation.frames:
-                if frame.source is None:
-                    continue
-                for line in range(frame.span.line, frame.span.end_line + 1):
-                    found.setdefault((frame.source, line), {})[equation.id] = None
-        self.equations = {place: tuple(ids) for place, ids in found.items()}
+            frames = equation.frames
+            of_frames.setdefault(id(frames), (frames, []))[1].append(equation.id)
+        self.groups: dict[tuple[int, int], list[list[int]]] = {}
+        """By source and line: the equations, those of the same frames together."""
+        for frames, ids in of_frames.values():
+            for place in dict.fromkeys(place for frame in frames for place in _places(frame)):
+                self.groups.setdefault(place, []).append(ids)
+
+    def equations(self, source: int, line: int) -> tuple[int, ...]:
+        """The equations with a frame on a line, in the order of the program."""
+        return tuple(sorted(itertools.chain(*self.groups.get((source, line), ()))))
 
     def inside(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Everything inside these equations, at any depth."""
@@ -102,18 +109,34 @@ class _SourceIndex:
         return tuple(found)
 
 
+def _places(frame: Frame) -> list[tuple[int, int]]:
+    """The source and each line of a frame in the user's code."""
+    if frame.source is None:
+        return []
+    return [(frame.source, line) for line in range(frame.span.line, frame.span.end_line + 1)]
+
+
 class _StageIndex:
     def __init__(self, anchors: tuple[Anchor, ...]) -> None:
-        self.anchors = {anchor.line: anchor for anchor in anchors}
+        self.anchors: dict[int, Anchor] = {}
         self.by_equation: dict[int, list[int]] = {}
-        self._guessed = {anchor.line: anchor.why for anchor in anchors if not anchor.exact}
+        self._guessed: dict[int, str] = {}
         for anchor in anchors:
+            line = anchor.line
+            self.anchors[line] = anchor
+            if not anchor.exact:
+                self._guessed[line] = anchor.why
             for equation in anchor.equations:
-                self.by_equation.setdefault(equation, []).append(anchor.line)
+                self.by_equation.setdefault(equation, []).append(line)
 
     def lines(self, ids: Iterable[int]) -> Link:
         """The exact lines of these equations; if there are none, the approximate ones."""
-        lines = {line for i in ids for line in self.by_equation.get(i, ())}
+        return self.link(self.reached(ids))
+
+    def reached(self, ids: Iterable[int]) -> set[int]:
+        return set[int]().union(*(self.by_equation.get(i, ()) for i in ids))
+
+    def link(self, lines: Set[int]) -> Link:
         exact = lines - self._guessed.keys()
         if exact or not lines:
             return Link(tuple(sorted(exact)), True)
@@ -157,8 +180,14 @@ def _line_links(
     """The links of all source lines: a line that calls the whole program leads to all its lines,
     too many to gather for each movement of the pointer."""
     index = _stage_index(anchors)
-    places = _source_index(equations).equations
-    return {place: link for place, ids in places.items() if (link := index.lines(ids)).lines}
+    places = _source_index(equations).groups
+    groups = {id(ids): ids for groups in places.values() for ids in groups}
+    lines = {key: index.reached(ids) for key, ids in groups.items()}
+    links = {
+        place: index.link(set[int]().union(*(lines[id(ids)] for ids in groups)))
+        for place, groups in places.items()
+    }
+    return {place: link for place, link in links.items() if link.lines}
 
 
 def _stage(stage: Stage) -> _StageIndex:

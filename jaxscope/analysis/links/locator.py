@@ -98,8 +98,8 @@ class Locator:
         self._other = other
         self._trust_frames = trust_frames
         self._matches: dict[tuple[str, tuple[TagPath, ...]], TagMatch] = {}
-        self._whole: dict[str, TagMatch] = {}
-        """Of names with all their tags, whoever calls them."""
+        self.whole: dict[str, TagMatch] = {}
+        """The matches so far of names with all their tags, whoever calls them."""
 
     def primitive(self, equation: int) -> str:
         return self._candidates.primitive(equation)
@@ -112,7 +112,7 @@ class Locator:
         if ";" not in name:
             if "eqn_" not in name:
                 return NO_MATCH
-            found = self._whole.get(name)
+            found = self.whole.get(name)
             if found is not None:
                 return found
             around = tuple(callers)
@@ -121,7 +121,7 @@ class Locator:
                 tags = tags_of(name)
                 found = self.paths.find(tags, around) if tags else NO_MATCH
                 if found.paths == (tags,):
-                    self._whole[name] = found
+                    self.whole[name] = found
                 else:
                     self._matches[name, around] = found
             return found

@@ -45,7 +45,7 @@ def without_tags(text: str) -> str:
     if "(eqn_" in text:
         text = _WRAPPED.sub(r"(\2\1", text)
     text = _BEFORE_SLASH.sub("", text)
-    return _ELSEWHERE.sub("", text)
+    return _ELSEWHERE.sub("", text) if "eqn_" in text else text
 
 
 NO_NAME: tuple[str, int | None] = "", None
@@ -86,7 +86,7 @@ def clean_hlo(text: str) -> CleanText:
     blank_before = False
     for line in text.split("\n"):
         cut = -1 if table is not None else line.find("metadata={")
-        if cut < 0:
+        if cut < 0 and (table is not None or line[:2] != "  "):  # no instruction
             bare = line.rstrip()
             if bare in TABLE_NAMES:
                 table = tables.setdefault(bare, [])
