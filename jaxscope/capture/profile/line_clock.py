@@ -67,7 +67,10 @@ class LineClock:
 
     def moved(self, line: int) -> None:
         if len(self._times) >= MOST:
-            self.full = True
+            if not self.full:  # the rest belongs to no line
+                self.full = True
+                self._times.append(time.perf_counter_ns())
+                self._lines.append(0)
             return
         if self._stack:
             self._stack[-1] = line

@@ -333,7 +333,7 @@ def _warnings(
     runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
 ) -> tuple[str, ...]:
-    full = "The cell executed more than a million lines; later changes were not recorded."
+    full = "The cell executed more than a million lines; the time after them is at no line."
     warnings = [full] if clock.full else []
     gone = {run.module for run in runs if modules.get(run.program) is None}
     if gone:

@@ -95,7 +95,8 @@ def _first(record: Record, found: CellProfile) -> str:
     busiest = busiest_line(found)
     row = busiest or hottest_line(found)
     if row is None:
-        return "No line of the cell took time."
+        timed = any(one.host_s for one in found.lines)
+        return "Most of the time is at no line." if timed else "No line of the cell took time."
     text = code(record, (0, row.line))
     if row is busiest:
         share = words.percent(min(row.device_s / found.wall_s, 1.0))

@@ -52,9 +52,12 @@ def main_source(record: Record, profile: Profile) -> int:
 
 
 def hottest_line(profile: CellProfile) -> CellLine | None:
-    """The line of the cell with most of Python's time; None where no line took time."""
+    """The line of the cell with most of Python's time; None where no line took time, and where
+    the time at no line is longer, so that it may be a different one."""
     rows = [row for row in profile.lines if row.source == 0 and row.host_s > 0]
-    return max(rows, key=lambda row: row.host_s, default=None)
+    found = max(rows, key=lambda row: row.host_s, default=None)
+    missing_s = profile.wall_s - profile.waited_s - sum(row.host_s for row in profile.lines)
+    return None if found is None or missing_s > found.host_s else found
 
 
 def busiest_line(profile: CellProfile) -> CellLine | None:

@@ -96,8 +96,11 @@ def test_lines_after_a_caught_exception_are_right(ticks: Ticks) -> None:
     assert max(seconds, key=seconds.__getitem__) == 7
 
 
-def test_changes_beyond_the_limit_are_dropped_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_beyond_the_limit_are_dropped_and_their_time_is_at_no_line(
+    monkeypatch: pytest.MonkeyPatch, ticks: Ticks
+) -> None:
     monkeypatch.setattr("jaxscope.capture.profile.line_clock.MOST", 5)
-    clock, _ = run("for i in range(100):\n    x = i\n")
+    clock, _ = run("for i in range(100):\n    x = i\nwait(3.0)\n", wait=ticks.wait)
     assert clock.full
-    assert len(clock.seconds(time.perf_counter_ns())) <= 5
+    assert sum(clock.seconds(ticks.now).values()) < 0.01
+    assert clock.line_at(ticks.now) == 0

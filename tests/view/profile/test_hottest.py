@@ -61,9 +61,10 @@ def test_lines_that_are_one_for_xla_are_named_together(golden: Record) -> None:
         ([(0, 2, 0.01), (0, 4, 0.15)], "75 % on line 4"),
         ([(0, 2, 0.5)], "100 % on line 2"),  # of a cell whose clock stopped a little earlier
         ([(0, 2, 0.019), (1, 1, 0.15)], ""),
+        ([(0, 2, 0.05), (0, 4, 0.02)], ""),
         ([], ""),
     ],
-    ids=["one stands out", "never more than all", "none of the cell's", "no line took time"],
+    ids=["one stands out", "never more than all", "none of the cell's", "more is at no line", "no"],
 )
 def test_of_a_cell_it_names_the_line_that_python_was_on(
     rows: list[tuple[int, int, float]], said: str
