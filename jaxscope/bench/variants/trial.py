@@ -28,7 +28,7 @@ from jaxscope.bench.variants.isolation import (
 )
 from jaxscope.bench.variants.programs import Builder
 from jaxscope.bench.variants.recompiled import tried_cell, tried_traced
-from jaxscope.capture._jax import callback_log
+from jaxscope.capture.jaxpr.callbacks import unlogged_callbacks
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.capture.source.frames import CALL_FILE
 from jaxscope.model import FindingKind, Form, Record, SourceKind
@@ -254,7 +254,7 @@ def built_or_explained(
     Raises TrialRefused where the code itself raises, and TrialFailed where the changed code does.
     """
     try:
-        with callback_log.muted():
+        with unlogged_callbacks():
             return built(builder, change, alarm, original)
     except (TrialRefused, TimedOut):
         raise

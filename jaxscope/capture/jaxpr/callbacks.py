@@ -1,17 +1,23 @@
-"""The identity of a program's callbacks, whose Python code is not in its StableHLO."""
+"""Callbacks of a program: their identity, since their Python code is not in its StableHLO."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import FunctionType, MethodType
 from typing import Any
 
-from jaxscope.capture._jax import closure, jax_directory
+from jaxscope.capture._jax import callback_log, closure, jax_directory
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 
 _DEEPEST = 8
 """Nested wrappers that are looked through."""
+
+
+def unlogged_callbacks() -> AbstractContextManager[None]:
+    """Keep JAX from logging the traceback of a callback that raises, in the context it returns."""
+    return callback_log.muted()
 
 
 def callback_marks(jaxpr: Any) -> tuple[str, ...]:
