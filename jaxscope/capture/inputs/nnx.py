@@ -219,10 +219,15 @@ class Split:
         return Merged(_nnx().merge(self._graph, state))
 
     def tree(self, name: str, leaf: Callable[[str], Any]) -> Any:
-        """The state of the object's Params with `leaf(path)` at each array, None at static ones."""
+        """The state of the object's Params with `leaf(path)` at each array, None at static ones.
+
+        A Variable, as an `nnx.State` holds them, is its own state.
+        """
         nnx = _nnx()
         place = self._names.index(name)
-        state = nnx.state(self.objects[place], nnx.Param)
+        state = self.objects[place]
+        if not isinstance(state, nnx.Variable):
+            state = nnx.state(state, nnx.Param)
         flat, treedef = jax.tree_util.tree_flatten_with_path(state)
         traced = {known.path for known in self.leaves if known.choice.traced}
         paths = [_path(self._names, (jax.tree_util.SequenceKey(place), *path)) for path, _ in flat]

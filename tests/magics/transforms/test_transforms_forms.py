@@ -68,6 +68,18 @@ def nnx(notebook: Notebook) -> Any:
     return nnx
 
 
+def test_the_gradient_by_a_split_state_is_that_of_jax(notebook: Notebook, nnx: Any) -> None:
+    """`nnx.split` gives a State of Variables: each is an NNX object of its own."""
+    notebook.must("graphdef, params = nnx.split(model, nnx.Param)")
+    ran = notebook.must("%%jaxgrad -q -w params\n((nnx.merge(graphdef, params)(x)) ** 2).mean()")
+    names = notebook.names
+    plain = jax.grad(lambda p: (nnx.merge(names["graphdef"], p)(names["x"]) ** 2).mean())(
+        names["params"]
+    )
+    assert jax.tree.structure(ran.value) == jax.tree.structure(plain)
+    assert all(jax.tree.leaves(jax.tree.map(np.allclose, ran.value, plain)))
+
+
 def test_the_gradient_by_a_model_is_a_state_of_its_parameters(notebook: Notebook, nnx: Any) -> None:
     ran = notebook.must("%%jaxgrad -q -n 1 -w model\n((model(x)[:, 0] - y) ** 2).mean()")
     x, y = notebook.names["x"], notebook.names["y"]
