@@ -16,21 +16,27 @@ def wait_for_earlier_work(say: Callable[[str], None] = lambda phase: None) -> No
     is used. With several processes nothing is awaited: after an interrupt, their collectives may
     never end.
     """
-    if "jax" not in sys.modules:
-        return
-    import jax
-
-    from jaxscope.capture import _jax
-
-    if not _jax.backends_started() or jax.process_count() > 1:
-        return
-    running = [array for array in jax.live_arrays() if _is_running(array)]
+    running: list[Any] = []
+    with contextlib.suppress(Exception):  # a time may be longer then, and the cell is the same
+        running = _running()
     if not running:
         return
     say("waiting for earlier work")
     for array in running:
         with contextlib.suppress(Exception):  # failed, or deleted since
             array.block_until_ready()
+
+
+def _running() -> list[Any]:
+    if "jax" not in sys.modules:
+        return []
+    import jax
+
+    from jaxscope.capture import _jax
+
+    if not _jax.backends_started() or jax.process_count() > 1:
+        return []
+    return [array for array in jax.live_arrays() if _is_running(array)]
 
 
 def _is_running(array: Any) -> bool:
