@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import types
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.bench.cell.framework import imports
 from jaxscope.bench.cell.timed_code import USUAL
+
+_DTYPE = re.compile(r"(u?int|b?float|complex|half|single|double|bool)(\d+|_)?(_\w+)?")
 
 
 class MadeArguments:
@@ -108,6 +111,7 @@ def _alike(value: ast.expr) -> str:
 
 
 def _is_dtype(node: ast.expr) -> bool:
-    """Whether an argument after the first is `np.float32` or `'f'`."""
-    text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return text or isinstance(node, ast.Attribute)
+    """Whether an argument after the first is `np.float32` or `'f'`; `np.pi` is none."""
+    if isinstance(node, ast.Attribute):
+        return _DTYPE.fullmatch(node.attr) is not None
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

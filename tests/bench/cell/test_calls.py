@@ -183,5 +183,7 @@ def test_an_array_that_an_argument_makes_is_an_input(calls: str):
 def test_arguments_that_are_not_the_same_array_are_timed_as_written():
     calls = "loop(np.ones(3))\ngram(jnp.zeros(3))\n"
     assert not planned(BOTH + calls, {"np": np, "jnp": jnp}).inputs({})
+    calls = "loop(np.full(3, np.pi))\ngram(jnp.full(3, jnp.e))\n"
+    assert not planned(BOTH + calls, {"np": np, "jnp": jnp}).inputs({})
     plan = planned(BOTH + "loop(np.sin(x))\ngram(jnp.sin(x))\n", {"x": np.ones(4, "f"), "np": np})
     assert list(plan.inputs({})) == ["x"]
