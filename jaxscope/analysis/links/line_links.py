@@ -79,8 +79,8 @@ def line_equations(stage: Stage, line: int) -> Anchor | None:
 
 class _SourceIndex:
     def __init__(self, equations: tuple[Equation, ...]) -> None:
+        # By identity: most equations of a line have the same object.
         of_frames: dict[int, tuple[tuple[Frame, ...], list[int]]] = {}
-        """By identity: most equations of a line have the same object."""
         self._children: dict[int, list[int]] = {}
         for equation in equations:
             if equation.parent is not None:
