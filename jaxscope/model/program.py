@@ -23,7 +23,7 @@ class ValueKind(StrEnum):
     CONSTANT = "constant"
     """Captured (closed over): part of the program's code."""
     UNUSED = "unused"
-    """Read by the code, but no result depends on it: not part of the signature."""
+    """Read by the code, but not taken by the program: no result needs it, or it is a result."""
 
 
 @dataclass(frozen=True, slots=True)

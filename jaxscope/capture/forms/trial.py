@@ -215,6 +215,12 @@ class TracedForm(ABC):
             raise RuntimeError(f"{self.noun} has not been traced yet")
         return self._outcome
 
+    def given(self) -> frozenset[str]:
+        """The paths of the inputs that are results as they are."""
+        found = {id(value) for value in self.outcome.given}
+        leaves = self.inputs.arguments.leaves
+        return frozenset(leaf.path for leaf in leaves if id(leaf.value) in found)
+
     def finalize(self, results: Sequence[Any]) -> Any:
         """Bind the results of a cell, and update Flax NNX objects; the value."""
         outcome = self.outcome

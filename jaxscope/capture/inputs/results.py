@@ -39,6 +39,8 @@ class Outcome:
     """From the program's results, a function that replaces the tracers in a value by them."""
     labels: tuple[str, ...]
     """Destination of each output: `y`, `params['w']`, `Out`."""
+    given: tuple[Any, ...]
+    """The user's arrays and numbers that are results as they are, and no outputs."""
 
     def finalized(self, results: Sequence[Any]) -> tuple[dict[str, Any], Any, Callable[[Any], Any]]:
         """Names and the last value with results in place of tracers, and the function doing it."""
@@ -58,6 +60,7 @@ class OutcomeReader:
     _traced: dict[int, Any] = field(default_factory=dict[int, Any])
     _labels: list[str] = field(default_factory=list[str])
     _seen: dict[int, Any] = field(default_factory=dict[int, Any])
+    _given: dict[int, Any] = field(default_factory=dict[int, Any])
     _new_objects: dict[int, Any] = field(default_factory=dict[int, Any])
     _names: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -103,15 +106,20 @@ class OutcomeReader:
             after,
             finalizer=self._finalizer,
             labels=tuple(self._labels),
+            given=tuple(self._given.values()),
         )
 
     def _collect(self, name: str, path: str, value: Any) -> None:
         if isinstance(value, Tracer):
-            if id(value) not in self.inputs.originals and id(value) not in self._traced:
+            if id(value) in self.inputs.originals:
+                if name != NNX_STATE:
+                    self._keep(value)
+            elif id(value) not in self._traced:
                 self._traced[id(value)] = value
                 self._labels.append(path)
             return
         if value in self.inputs.copies or id(value) in self._seen:
+            self._keep(value)
             return
         if nnx.is_nnx(value):
             if self._counterpart(value) is None:
@@ -134,6 +142,16 @@ class OutcomeReader:
         if not isinstance(value, jax.Array) and find_tracer(value, {self.namespace_id}):
             what = f"an array inside a {type(value).__name__}"
             raise holds_tracer(name, what, self.syntax, self._numbers_for(name))
+
+    def _keep(self, value: Any) -> None:
+        """Note an input, or what is in a container of inputs, as a result."""
+        if id(value) in self.inputs.originals:
+            self._given[id(value)] = self.inputs.originals[id(value)][1]
+        elif id(value) not in self._seen and value in self.inputs.copies:
+            self._seen[id(value)] = value
+            level = pytrees.children(value)
+            for child in () if level is None else level[1]:
+                self._keep(child)
 
     def _check_static(self, name: str, value: Any, static: Any) -> None:
         """Raise RefusedError where the part of a pytree that JAX does not trace keeps a tracer."""

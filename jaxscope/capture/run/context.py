@@ -118,6 +118,8 @@ class ProgramFacts:
     arguments: Arguments | None = None
     labels: tuple[str, ...] = ()
     """Names of the results; empty for JAX's own order."""
+    given: frozenset[str] = frozenset()
+    """Paths of the inputs that are results as they are, and that the program may not take."""
     statics: tuple[Value, ...] = ()
     python: str = ""
     """The program as plain JAX."""

@@ -323,7 +323,13 @@ def _notes(captured: Captured, facts: ProgramFacts, inputs: Sequence[Value]) -> 
         )
     left_out = [value.name for value in inputs if value.kind is ValueKind.UNUSED]
     shared = _shared(left_out, facts)
-    unused = [name for name in left_out if name not in shared]
+    if given := [name for name in left_out if name in facts.given and name not in shared]:
+        one = len(given) == 1
+        notes.append(
+            f"{words.names(given)} {'is a result as it is' if one else 'are results as they are'}: "
+            f"the program does not take {'it' if one else 'them'}."
+        )
+    unused = [name for name in left_out if name not in shared and name not in given]
     if unused:
         # A derivative by an unused input may exist, and is constant.
         derived = captured.request.composition.differentiates

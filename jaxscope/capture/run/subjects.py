@@ -173,6 +173,7 @@ def _wrapped(
         return ProgramFacts(
             arguments=arguments,
             labels=form.labels(),
+            given=plain.given(),
             statics=plain.inputs.static_values(),
             python=python(),
         )

@@ -292,6 +292,24 @@ def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook)
     assert "depends on `layers" not in words
 
 
+def test_an_input_that_is_a_result_as_it_is_is_not_called_without_effect(
+    notebook: Notebook,
+) -> None:
+    notebook.must("v, idle = jnp.ones(3), jnp.zeros(3)")
+    words = " ".join(notebook.must("%%jaxjit -n 1\nidle\nu, w = v, idle + 1").text.split())
+    assert "`v` is a result as it is: the program does not take it." in words
+    assert "No result depends" not in words
+    words = " ".join(notebook.must("%jaxjit -n 1 (lambda a, b: (a, a))(v, idle)").text.split())
+    assert "No result depends on `b`." in words
+    assert "`a` is a result as it is" in words
+    notebook.must("state = {'w': v, 'deep': [jnp.ones(2), jnp.ones(5)]}; read = jnp.ones(4)")
+    ran = notebook.must("%%jaxjit -n 1\nread\nfresh = {**state, 'w': state['w'] + 1}")
+    words = " ".join(ran.text.split())
+    given = "`state['deep'][0]` and `state['deep'][1]` are results as they are"
+    assert given in words or given.replace("[0]", "[2]").replace("[1]", "[0]") in words, words
+    assert "No result depends on `read`." in words
+
+
 def test_each_signature_of_a_function_has_its_own_compile(notebook: Notebook) -> None:
     # The costliest comes first in the report, and was met last.
     cell = "def grow(v):\n    return v * 2\nfor n in (2, 3, 50):\n    grow(np.ones(n, np.float32))"
