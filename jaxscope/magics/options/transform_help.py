@@ -21,7 +21,7 @@ EXAMPLES = {
     for i in range(n):
         w = w - 0.1 * g
 
-    %%jaxjit                       a cell with a def: its entry points are jitted
+    %%jaxjit                       a cell with a def: the call is compiled, loss stays as it is
     def loss(w, x):
         return ((x @ w) ** 2).mean()
     loss(w, x)
@@ -39,7 +39,7 @@ EXAMPLES = {
     %%jaxgrad -w t --order 3       the third derivative by a scalar
     t ** 4 + 2.0 ** s + 3
 
-    %%jaxgrad -w w                 a cell with a def: loss becomes jax.jit(jax.grad(loss, 0))
+    %%jaxgrad -w w                 a cell with a def: its call gives the gradient by w
     def loss(w, x):
         return ((x @ w) ** 2).mean()
     gradient = loss(w, x)
@@ -54,7 +54,7 @@ EXAMPLES = {
     %%jaxvmap -i "batch['image']=0" --out-axes 1   paths, and the batch axis of the results
     z = batch['image'].sum()
 
-    %%jaxvmap -i x=0               a cell with a def: f becomes jax.jit(jax.vmap(f, (0, None)))
+    %%jaxvmap -i x=0               a cell with a def: its call maps over the rows of xs
     def f(x, w):
         return x @ w
     f(xs, w)
@@ -67,7 +67,7 @@ EXAMPLES = {
     %%jaxpmap -i w=None --axis-name i      x has one slice per device; w is replicated
     g = jax.lax.pmean(x @ w, 'i')
 
-    %%jaxpmap                      a cell with a def: f becomes jax.pmap(f)
+    %%jaxpmap                      a cell with a def: its call maps over the devices
     def f(x):
         return x * 2
     f(xs)
