@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -151,20 +151,36 @@ class _Tracebacks:
 
     def is_users(self, axis: VmapAxis) -> bool:
         """Whether the user's code calls it, itself or through a library's `vmap` as that of
-        Equinox, or is mapped by it."""
+        Equinox, or is mapped by it.
+
+        Not where a library gives such a `vmap` a function of its own, as the activation of
+        `eqx.nn.MLP`.
+        """
         site = self._by_key[axis.key[0]]
         caller = _jax.vmap_caller(site)  # jaxscope calls it for the user
         if caller is None or caller.co_filename.startswith(HOME) or _is_own(caller):
             return True
-        if "vmap" in caller.co_qualname.lower():
+        inside = [_jax.vmapped_code(t, site) for t in axis.tracebacks]
+        if any(any(map(_is_own, codes)) for codes in inside):
             return True
-        return any(any(map(_is_own, _jax.vmapped_code(t, site))) for t in axis.tracebacks)
+        if "vmap" not in caller.co_qualname.lower():
+            return False
+        calling = _first_file((code for code, _ in site), caller)
+        mapped = (_first_file(reversed(codes), caller) for codes in inside)
+        return calling is None or calling not in mapped
 
     def _key(self, site: _jax.Site) -> Hashable:
         # By identity, since hashing a code object compares its constants.
         key = tuple([(id(code), offset) for code, offset in site])
         self._by_key[key] = site
         return key
+
+
+def _first_file(codes: Iterable[types.CodeType], wrapper: types.CodeType) -> str | None:
+    """The file of the first code that is neither JAX's nor the wrapper's."""
+    left_out = (_jax.jax_directory(), wrapper.co_filename)
+    files = (code.co_filename for code in codes)
+    return next((file for file in files if not file.startswith(left_out)), None)
 
 
 def _is_own(code: types.CodeType) -> bool:

@@ -379,6 +379,18 @@ def test_the_vmaps_of_libraries_map_what_is_theirs_too() -> None:
         assert [axis.size for axis in batching_of(program).axes] == [5]
 
 
+def test_a_function_of_a_librarys_own_under_the_vmap_of_a_library_is_none_of_the_programs() -> None:
+    """`eqx.nn.MLP` maps its activation over the units of a layer by `eqx.filter_vmap`."""
+    eqx = pytest.importorskip("equinox")
+    model = eqx.nn.MLP(3, 2, 4, 1, key=jax.random.key(0))
+    for function in (jax.vmap(model), eqx.filter_vmap(model)):
+        with jaxscope.options(runs=0):
+            program = jaxscope.inspect(function, ROWS).programs[0]
+        assert [axis.size for axis in batching_of(program).axes] == [5]
+    with jaxscope.options(runs=0):
+        assert jaxscope.inspect(model, ROWS[0]).programs[0].vmap is None
+
+
 def test_a_sum_over_the_axis_is_shared_again_and_its_index_is_a_batch() -> None:
     def f(x):
         return jnp.sin(lax.pmean(x, "i")) * jnp.cos(x) + jnp.tanh(1.0 * lax.axis_index("i"))
