@@ -208,6 +208,8 @@ class CompileLog(Saved):
         """
         from jaxscope.bench.variants.trial import TrialError, try_fixes
 
+        if self._opened is None:
+            raise TrialError("This log was loaded from a file; run the cell again with %%jaxwatch.")
         if self._cell is None:
             raise TrialError(
                 "The log is not of one cell, which could run again: use %%jaxwatch, or "

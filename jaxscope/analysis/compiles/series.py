@@ -17,6 +17,8 @@ class ValueSeries:
     """A clause: `x` grows by 1 each time (f32[3], f32[4], … f32[9])."""
     regular: bool
     """Whether it grows or shrinks by a rule, so that new programs never end."""
+    falls: bool = False
+    """Whether that rule is to shrink."""
 
 
 def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
@@ -35,7 +37,8 @@ def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
         moving = [i for i, column in enumerate(columns) if len(set(column)) > 1]
         if len(moving) == 1 and len(different) >= 3 and (rule := _rule(columns[moving[0]])):
             axis = f"axis {moving[0]} of " if len(columns) > 1 else ""
-            return ValueSeries(f"{axis}`{name}` {rule} each time {shown}", True)
+            falls = rule.startswith(("shrinks", "halves"))
+            return ValueSeries(f"{axis}`{name}` {rule} each time {shown}", True, falls)
     noun = "shapes" if all("[" in value for value in different) else "values"
     return ValueSeries(f"`{name}` has {len(different)} different {noun} {shown}", False)
 

@@ -21,9 +21,9 @@ _MOST = 3
 _FIXES = 2
 """Fixes of one reason that are shown, where its recompilations have different ones."""
 
+SHRINKING = "Pad `{0}` to a few fixed lengths, such as powers of two, and pass the true length."
 GROWING = (
-    "Pad `{0}` to a few fixed lengths, such as powers of two, and pass the true length. Or "
-    "allocate its final size once and fill it with `.at[i].set(…)` in a `lax.scan`."
+    f"{SHRINKING} Or allocate its final size once and fill it with `.at[i].set(…)` in a `lax.scan`."
 )
 SHAPE = "Pad `{0}` to a few fixed shapes (buckets) and mask the padding."
 _STATIC = (
@@ -129,7 +129,7 @@ def _pattern(
     found = describe(causes[0].path, values) if one and causes[0].path else None
     if found is not None:
         if kinds & _SHAPES or (found.regular and CauseKind.STRUCTURE in kinds):
-            return found.text, GROWING if found.regular else SHAPE, causes[0].path
+            return found.text, _padding(found), causes[0].path
         return found.text, fix, ""
     if len(paths) > 1:
         fix = " ".join(list(dict.fromkeys(cause.fix for cause in causes if cause.fix))[:_FIXES])
@@ -156,7 +156,7 @@ def _unexplained(group: Sequence[Compile]) -> tuple[str, str]:
     given = [split(argument) for compile in group for argument in compile.signature]
     if any(name == path and is_static for name, _, is_static in given):
         return values.text, _STATIC.format(path)
-    return values.text, (GROWING if values.regular else SHAPE).format(path)
+    return values.text, _padding(values).format(path)
 
 
 def main_kind(group: Sequence[Compile]) -> CauseKind | None:
@@ -201,3 +201,9 @@ def split(argument: str) -> tuple[str, str, bool]:
         return name, value, False
     name, _, value = argument.partition("=")
     return name, value, True
+
+
+def _padding(values: ValueSeries) -> str:
+    if not values.regular:
+        return SHAPE
+    return SHRINKING if values.falls else GROWING

@@ -21,8 +21,8 @@ _SIZE = re.compile(r"\[(\d+)")
 _FEW_SIZES = 2
 """Sizes that are padded to the larger one: a last batch that is smaller."""
 _OPTION = re.compile(r"`-t (\w+)`")
-_CALLS = "The fix is in the values that the calls pass, which another cell creates."
-_STATICS = "The fix is in a static object, which another cell creates."
+_CALLS = "The fix is in the values that the calls pass, which are yours."
+_STATICS = "The fix is in a static object that the calls pass, which is yours."
 _SETTING = "A setting changes between the calls: set it once at the top."
 _LEAST_EAGER = 8
 """Compilations of one eager operation on a line, as in a storm."""

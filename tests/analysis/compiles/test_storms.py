@@ -61,6 +61,8 @@ def test_a_shape_that_grows_is_one_row_with_its_rule() -> None:
 def test_the_rule_of_a_series(values: tuple[str, ...], pattern: str) -> None:
     (storm,) = storms(shapes(*values))
     assert storm.pattern.startswith(pattern)
+    rises = "grows" in pattern or "doubles" in pattern
+    assert ("allocate its final size" in storm.fix) == rises
 
 
 def test_shapes_without_a_rule_are_padded_to_buckets() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import jaxscope
 from jaxscope.analysis.variants import verdicts
 from jaxscope.bench.variants import rounds
 from jaxscope.model.comparison import Ratio, RatioVerdict
@@ -325,11 +327,18 @@ def test_a_cell_of_which_nothing_can_be_tried(
     assert said in notebook.run(line).message
 
 
-def test_a_log_of_several_cells_is_a_sentence(notebook: Notebook) -> None:
+def test_a_log_of_several_cells_or_of_a_file_is_a_sentence(
+    notebook: Notebook, tmp_path: Path
+) -> None:
     notebook.must("y = sine(x)")
     notebook.must("%jaxlog -q -o log")
     with pytest.raises(ValueError, match=r"The log is not of one cell"):
         notebook.names["log"].try_fixes()
+    notebook.names["log"].save(tmp_path / "log.json.gz")
+    loaded = jaxscope.load(tmp_path / "log.json.gz")
+    assert isinstance(loaded, jaxscope.CompileLog)
+    with pytest.raises(ValueError, match=r"loaded from a file"):
+        loaded.try_fixes()
 
 
 def test_a_function_that_cannot_be_created_anew(notebook: Notebook) -> None:
