@@ -86,6 +86,8 @@ def _measured(
     plan: ProfilePlan,
 ) -> Profile | Unavailable:
     barriers = _Barriers(program.equations)
+    if len(set(barriers.lines.values()) - {None}) < 2:
+        return Unavailable("the program has only one line, so there is nothing to isolate")
     closed = handles.traced.jaxpr
 
     def lines(*inputs: Any) -> list[Any]:
@@ -98,8 +100,6 @@ def _measured(
     on_cpu = all(device.startswith("cpu") for device in program.devices)
     compiled = lowered.compile(compiler_options=OPTIONS if on_cpu else None)
     mine = Handles(traced, lowered, compiled, tagged, sources)
-    if not barriers.number:
-        return Unavailable("the program has only one line, so there is nothing to isolate")
     module = mine.module()
     if isinstance(module, Unavailable):
         return module

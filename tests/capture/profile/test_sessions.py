@@ -832,6 +832,9 @@ def test_a_missing_isolated_profile_has_a_reason() -> None:
     assert report.programs[0].isolated == Unavailable("a program with effects is not run again")
     with jaxscope.options(isolate_lines=True):
         assert jaxscope.inspect(noisy, square(0, 200)).programs[0].isolated is None
+        single = jaxscope.profile(lambda x: x @ x + 1, square(0, 64)).programs[0].isolated
+    assert isinstance(single, Unavailable)
+    assert "only one line" in single.reason
 
 
 def test_without_a_profile_the_report_says_what_gives_one() -> None:
