@@ -151,8 +151,10 @@ def verdict(log: CompileLog, bounds: Bounds, name: str = "", eager: bool = False
         lines += _missing(log, name)
     left = [c for c in log.compiles if c.kind is CompileKind.EAGER and c not in counted]
     if left and not eager and not name:
-        what = "single operation" if len(left) == 1 else "single operations"
-        lines.append(f"Not counted: {len(left)} compiles of {what} (eager=True counts them).")
+        what = f"{len(left)} compiles of single operations (eager=True counts them)"
+        if len(left) == 1:
+            what = "1 compile of a single operation (eager=True counts it)"
+        lines.append(f"Not counted: {what}.")
     return "\n".join((*lines, *log.notes))
 
 
