@@ -26,9 +26,8 @@ def figure(report: ProfileRecord, kind: Plot, trace: Callable[[], bytes]) -> go.
     from jaxscope.analysis.profile.stacks import stack
     from jaxscope.view.base import interactive
     from jaxscope.view.chapters import memory
-    from jaxscope.view.profile.figures import roofline, timeline
+    from jaxscope.view.profile.figures import roofline
     from jaxscope.view.profile.instructions import bounds_of, times_of
-    from jaxscope.view.profile.lines import direction
 
     if kind not in PLOTS:
         raise ValueError(f"There is no plot {kind!r}. The plots are: {', '.join(PLOTS)}.")
@@ -38,8 +37,12 @@ def figure(report: ProfileRecord, kind: Plot, trace: Callable[[], bytes]) -> go.
     plan = report.programs[0].buffers if report.programs else None
     if kind == "memory" and isinstance(plan, BufferTimeline):  # also without a profile
         return interactive.draw(memory.figure(plan))
+    if kind == "timeline":  # also of a cell that ran eagerly
+        return _timeline(found, trace())
     if isinstance(found, Unavailable):
-        raise LookupError(f"There is no plot: {found.reason}.")
+        of_cell = ' `plot("timeline")` draws the threads of this cell.'
+        hint = "" if report.record.profile is None else of_cell
+        raise LookupError(f"There is no plot: {found.reason}.{hint}")
     report.stage("optimized_hlo")
     program = report.programs[0]
     match kind:
@@ -58,15 +61,21 @@ def figure(report: ProfileRecord, kind: Plot, trace: Callable[[], bytes]) -> go.
         case "memory":
             why = plan.reason if isinstance(plan, Unavailable) else "it was not requested"
             raise LookupError(f"There is no memory by line: {why}.")
-        case "timeline":
-            from jaxscope.capture.profile.sessions import ops_of
 
-            lines = {
-                op: f"line {row.place.line} {direction(row.place.phase)}".rstrip()
-                for row in reversed(found.lines)
-                for op in row.ops
-            }
-            return interactive.draw(timeline(ops_of(trace()), lines))
+
+def _timeline(found: Profile | Unavailable, trace: bytes) -> go.Figure:
+    from jaxscope.capture.profile.sessions import ops_of
+    from jaxscope.view.base import interactive
+    from jaxscope.view.profile.figures import timeline
+    from jaxscope.view.profile.lines import direction
+
+    rows = () if isinstance(found, Unavailable) else found.lines
+    lines = {
+        op: f"line {row.place.line} {direction(row.place.phase)}".rstrip()
+        for row in reversed(rows)
+        for op in row.ops
+    }
+    return interactive.draw(timeline(ops_of(trace), lines))
 
 
 def figure_kinds(programs: Sequence[Program], traced: bool) -> dict[str, tuple[str, ...]]:

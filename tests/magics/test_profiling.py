@@ -162,6 +162,16 @@ def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) 
     assert figure_kinds(report.programs, traced=True) == {"profile": ("timeline",)}
 
 
+def test_a_cell_that_ran_eagerly_has_its_timeline(shell: Any) -> None:
+    pytest.importorskip("plotly", reason="the extra `plots` is not installed")
+    shell.run_cell("%%jaxprof\nordered = jnp.sort(jnp.ones(1000))\n")
+    report = jaxscope.last()
+    assert not report.programs
+    assert len(report.plot("timeline").data) > 0
+    with pytest.raises(LookupError, match=r"plot\(\"timeline\"\)` draws the threads"):
+        report.plot()
+
+
 NAMED_LIKE_OPERATIONS = """%%jaxprof
 double = jax.jit(lambda v: jnp.sin(v) * 2)
 @jax.jit
