@@ -37,16 +37,42 @@ def lowered_anew(traced: Any) -> Any | None:
     `_lojax` (0.9 and later). None where these are gone.
     """
     try:
-        closed = traced.jaxpr
-        inner = getattr(closed, "jaxpr", None)
         made = copy.copy(traced)
-        new = closed.replace() if inner is None else closed.replace(jaxpr=inner.replace())
-        made._params = {**traced._params, "jaxpr": new}
+        made._params = {**traced._params, "jaxpr": _copied(traced.jaxpr, {})}
         if hasattr(made, "_lojax"):
             made._lojax = None
     except Exception:
         return None
     return made
+
+
+def _copied(value: Any, known: dict[int, Any]) -> Any:
+    """A copy of a jaxpr or a tuple of jaxprs, with those inside; any other value as it is.
+
+    JAX keeps what it derives of a jaxpr, such as one without unused results, also of inner ones.
+    `known` has the copies by identity: a jaxpr that is used twice is lowered once.
+    """
+    if id(value) in known:
+        return known[id(value)]
+    if type(value) is tuple:
+        items: list[Any] = [_copied(item, known) for item in value]
+        changed = any(a is not b for a, b in zip(items, value, strict=True))
+        made: Any = tuple(items) if changed else value
+    elif getattr(value, "jaxpr", value) is not value and hasattr(value, "consts"):  # before 0.12
+        made = value.replace(jaxpr=_copied(value.jaxpr, known))
+    elif hasattr(value, "eqns"):
+        made = value.replace(eqns=[_copied_equation(one, known) for one in value.eqns])
+    else:
+        return value
+    known[id(value)] = made
+    return made
+
+
+def _copied_equation(equation: Any, known: dict[int, Any]) -> Any:
+    params = {name: _copied(value, known) for name, value in equation.params.items()}
+    if all(params[name] is value for name, value in equation.params.items()):
+        return equation
+    return equation.replace(params=params)
 
 
 def constant_bytes(jaxpr: Any) -> int:

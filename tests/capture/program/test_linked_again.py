@@ -52,6 +52,29 @@ def test_the_lines_of_a_function_that_has_run_are_linked_exactly(ran: Any) -> No
     assert report.compiles == ()
 
 
+def test_the_lines_of_a_scan_in_a_scan_are_linked_exactly() -> None:
+    @jax.jit
+    def train(w: jax.Array, batches: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def step(w: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+            y = jnp.tanh(x @ w)
+            return w + 1, y[0, 0]
+
+        def epoch(w: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+            return jax.lax.scan(step, w, batches)
+
+        return jax.lax.scan(epoch, w, None, length=3)
+
+    arguments = jnp.ones((16, 16)), jnp.ones((4, 8, 16))
+    train(*arguments)
+    report = jaxscope.inspect(train, *arguments)
+    assert len(notes(report)) == 1
+    source = report.sources[0].text.splitlines()
+    lines = report.to_dataframe("lines")
+    most = lines.loc[lines["flops"].idxmax()]
+    assert "x @ w" in source[int(most["line"]) - 1]
+    assert most["flops"] == 3 * 4 * 2 * 8 * 16 * 16
+
+
 def test_tags_of_another_program_inside_of_it_are_no_links() -> None:
     # JAX traces jnp.std once, so its jaxpr has the tags of the first report.
     inner = jax.jit(lambda v: jnp.tanh(v).std())
