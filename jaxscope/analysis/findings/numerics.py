@@ -51,6 +51,8 @@ def _nan_gradient(
             continue
         singular, operand = found
         chosen = _chosen_at_zero(flow, compare, operand)
+        if chosen is None and singular.primitive == "sqrt":  # it is 0 where its argument is
+            chosen = _chosen_at_zero(flow, compare, flow.origin(singular.outputs[0]))
         equation = program.equations[singular.equation]
         place = place_of(equation)
         if chosen is None or chosen == case or place is None or equation.frames not in backward:
@@ -62,6 +64,10 @@ def _nan_gradient(
             singular.primitive, f"`{singular.primitive}`"
         )
         what = "its divisor" if singular.primitive == "div" else "its argument"
+        root = flow.makers.get(operand) if singular.primitive == "div" else None
+        guarded = what
+        if root is not None and root.primitive == "sqrt":
+            guarded = "the argument of its square root, whose derivative at 0 is infinite"
         yield Finding(
             FindingKind.NAN_GRADIENT,
             place[1],
@@ -70,7 +76,7 @@ def _nan_gradient(
             if shown[0] != "`"
             else f"The gradient of {shown} is NaN where {what} is 0, although `where` discards "
             "the value there.",
-            f"Guard {what}, too: `jnp.where(condition, x, 1.0)` inside, and the same `where` "
+            f"Guard {guarded}, too: `jnp.where(condition, x, 1.0)` inside, and the same `where` "
             "around the result.",
             "The backward pass multiplies the zero cotangent of `where` by an infinite derivative.",
             source=place[0],
@@ -86,7 +92,7 @@ def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] 
         others = [
             r
             for r in flow.readers.get(value, ())
-            if r is not reader and not r.is_backward and r.step.passes == ()
+            if r is not reader and not _is_of_derivative(flow, r)
         ]
         if step is None or others or value in flow.results:
             return None
@@ -111,6 +117,13 @@ def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] 
             case _:
                 return None
     return None
+
+
+def _is_of_derivative(flow: Flow, reader: FlowStep) -> bool:
+    """Whether a reader is of a derivative, or has none."""
+    if reader.is_backward or reader.step.passes or reader.primitive in _COMPARES:
+        return True
+    return reader.primitive == "div" and flow.literal(reader, 0) == 0.5  # of a square root
 
 
 def _is_differentiated(flow: Flow, singular: FlowStep, operand: int) -> bool:
