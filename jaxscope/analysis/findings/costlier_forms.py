@@ -129,16 +129,23 @@ def _sort(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]:
     place = place_of(program.equations[step.equation])
     if place is None or not shape or shape[axis] < SORTED or axis % len(shape) != len(shape) - 1:
         return
+    if position:  # `top_k` gives indices, and no other values in their order
+        payload = flow.maker(step.inputs[position], {"rev", "broadcast_in_dim", "copy"})
+        if payload is None or payload.primitive != "iota":
+            return
     kept = _kept(flow, value, axis, False)
     if kept is None or kept[0] * FEW > shape[axis]:
         return
-    number, largest = kept
+    number, largest, ordered = kept
     negated = (maker := flow.makers.get(step.inputs[0])) is not None and maker.primitive == "neg"
     source = "-x" if largest == negated else "x"
     index = "[1]" if position else "[0]"
-    sign = "-" if source == "-x" and not position and not negated else ""
-    ascending = " It gives the largest first." if largest and not position else ""
-    fix = f"Use `{sign}jax.lax.top_k({source}, {number}){index}`, along the last axis.{ascending}"
+    sign = "" if largest or position else "-"
+    order = f"the {'largest' if largest else 'smallest'} first" if not negated else "them reversed"
+    order = "" if ordered else f" It gives {order}."
+    whole = f" for `{'arg' if position else ''}sort(-x)`" if negated else ""
+    call = f"`{sign}jax.lax.top_k({source}, {number}){index}`"
+    fix = f"Use {call}{whole}, along the last axis.{order}"
     if number == 1:
         name = ("arg" if position else "") + ("max" if largest else "min")
         ends = "axis=-1" if len(shape) > 1 else ""
@@ -153,18 +160,19 @@ def _sort(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]:
     )
 
 
-def _kept(flow: Flow, value: int, axis: int, reversed_: bool) -> tuple[int, bool] | None:
-    """The number of elements that are read, all at one end, and whether that is the largest's."""
+def _kept(flow: Flow, value: int, axis: int, reversed_: bool) -> tuple[int, bool, bool] | None:
+    """The number of elements that are read, all at one end, whether that is the largest's, and
+    whether the outermost comes first, as from `top_k`."""
     if value in flow.results:
         return None
     found: set[bool] = set()
-    number = 0
+    number, ordered = 0, True
     for reader in flow.readers.get(value, ()):
         if reader.primitive == "rev" and tuple(reader.step.params["dimensions"]) == (axis,):
             inner = _kept(flow, reader.outputs[0], axis, not reversed_)
             if inner is None:
                 return None
-            number, end = max(number, inner[0]), inner[1]
+            number, end, alike = max(number, inner[0]), inner[1], inner[2]
         elif reader.primitive == "slice" and reader.step.params.get("strides") is None:
             start = int(reader.step.params["start_indices"][axis])
             stop = int(reader.step.params["limit_indices"][axis])
@@ -172,10 +180,12 @@ def _kept(flow: Flow, value: int, axis: int, reversed_: bool) -> tuple[int, bool
             if start != 0 and stop != size:
                 return None
             number, end = max(number, stop - start), (start != 0) != reversed_
+            alike = end == reversed_
         else:
             return None
         found.add(end)
-    return (number, found.pop()) if len(found) == 1 else None
+        ordered = ordered and alike
+    return (number, found.pop(), ordered) if len(found) == 1 else None
 
 
 def _one_hot(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]:

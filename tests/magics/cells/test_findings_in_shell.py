@@ -128,7 +128,20 @@ def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Pat
         ("jnp.sort(x)[:2]", "Use `-jax.lax.top_k(-x, 2)[0]`, along the last axis."),
         (
             "jnp.sort(-x)[-2:]",
-            "Use `jax.lax.top_k(-x, 2)[0]`, along the last axis. It gives the largest first.",
+            (
+                "Use `jax.lax.top_k(-x, 2)[0]` for `sort(-x)`, along the last axis. It gives them "
+                "reversed."
+            ),
+        ),
+        ("jnp.sort(-x)[:2]", "Use `-jax.lax.top_k(x, 2)[0]` for `sort(-x)`, along the last axis."),
+        ("jnp.sort(x)[::-1][:2]", "Use `jax.lax.top_k(x, 2)[0]`, along the last axis."),
+        (
+            "jnp.argsort(x)[-2:]",
+            "Use `jax.lax.top_k(x, 2)[1]`, along the last axis. It gives the largest first.",
+        ),
+        (
+            "jnp.argsort(x)[::-1][-2:]",
+            "Use `jax.lax.top_k(-x, 2)[1]`, along the last axis. It gives the smallest first.",
         ),
     ],
 )
