@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jaxscope.analysis.compiles.series import describe
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
 from jaxscope.model import (
@@ -330,12 +331,28 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     line, slow = max(found.items(), key=lambda item: sum(one.total_s for one in item[1]))
     times = [one.total_s for one in slow]
     more = f", and {count(len(found) - 1, 'more line')} did the same" if len(found) > 1 else ""
+    message = "This loop runs JAX operations one by one outside `jax.jit`, and "
+    fix = "Move the loop body into a function under `@jax.jit`."
+    if _has_new_shapes(slow):
+        message += "recompiles some in each iteration."
+        fix += " For growing slices, use a mask or `jax.lax.dynamic_slice` with a fixed size."
+    else:  # in each iteration, or for the leaves of a pytree in the first one
+        message += "compiles each once per shape."
     yield Finding(
         FindingKind.EAGER,
         line,
-        "This loop runs JAX operations one by one outside `jax.jit`, and recompiles some in each "
-        "iteration.",
-        "Move the loop body into a function under `@jax.jit`. For growing slices, use a mask or "
-        "`jax.lax.dynamic_slice` with a fixed size.",
+        message,
+        fix,
         f"Line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}{more}.",
     )
+
+
+def _has_new_shapes(made: Sequence[Compile]) -> bool:
+    """Whether the shape of an operation's argument grows or shrinks by a rule."""
+    shapes: dict[str, list[str]] = {}
+    for one in made:
+        shapes.setdefault(one.fun_name, []).extend(one.signature[:1])
+    series = [
+        describe(name, values) for name, values in shapes.items() if len(values) >= EAGER_AGAIN
+    ]
+    return any(found is not None and found.regular for found in series)

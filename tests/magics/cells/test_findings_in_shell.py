@@ -119,6 +119,22 @@ def test_a_cell_has_the_findings_that_its_file_names(shell: CellShell, path: Pat
 
 
 @pytest.mark.parametrize(
+    ("name", "each"), [("eager_growing", True), ("eager_slices", True), ("eager_tree", False)]
+)
+def test_a_loop_compiles_in_each_iteration_only_where_shapes_follow_a_rule(
+    shell: CellShell, name: str, each: bool
+) -> None:
+    jax.clear_caches()
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        case = read(next(path for path in FILES if path.stem == name))
+        report = report_of(shell, case.sections, case.options)
+        shell.run_line_magic("unload_ext", "jaxscope")
+    (found,) = [one for one in report.findings if one.kind is FindingKind.EAGER]
+    assert ("in each iteration" in found.message) == each == ("slices" in found.fix)
+
+
+@pytest.mark.parametrize(
     ("value", "fix"),
     [
         ("jnp.sort(x)[-1]", "Use `x.max()`."),
