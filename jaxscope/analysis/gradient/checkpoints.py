@@ -223,7 +223,7 @@ def _add(
     new: dict[GradientKey, set[int]] = {}
     for (call, dropped), (steps, inputs) in zip(dropped_of, slices, strict=True):
         gone = sum(size[value].bytes for value in dropped - needed)
-        if compiled is not None and here.iterations == 1:
+        if dropped and compiled is not None and here.iterations == 1:
             gone = _gone(call, use.first, needed | outside, compiled)
         total = effect.gradients.setdefault(call.gradient, _Bytes())
         total.dropped += gone * here.iterations

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import jaxscope
 from jaxscope.analysis.cost import program_cost
 from jaxscope.analysis.hlo import parse_module
 from jaxscope.analysis.jaxpr.calls import lines_in_loops
@@ -143,6 +144,27 @@ def test_of_checkpointed_code_there_is_no_advice_and_the_repetition_is_counted()
         assert again.checkpoints == ()
         assert again.rematerialized_flops == pytest.approx(advice.flops, rel=0.02)
         assert plain.new_bytes - again.new_bytes >= advice.freed_bytes
+
+
+def test_a_checkpoint_that_xla_undid_is_not_advised_again():
+    x, w = jnp.ones((64, 32)), jnp.eye(32)
+
+    def block(x, w):
+        return jnp.sin(jnp.tanh(x @ w))
+
+    def loss(w, block):
+        h = x
+        for _ in range(3):
+            h = block(h, w)
+        return h.sum()
+
+    for one, advised in ((block, 1), (jax.checkpoint(block), 0)):
+        with jaxscope.options(runs=0):
+            report = jaxscope.inspect(jax.grad(lambda w, one=one: loss(w, one)), w)
+        report.compiled_residuals()
+        gradient = report.gradient
+        assert gradient is not None
+        assert len(gradient.checkpoints) == advised
 
 
 def test_outside_loops_the_estimate_is_what_xla_saves_unless_it_undoes_the_checkpoint():
