@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -110,6 +112,27 @@ def test_a_switch_by_example_computes_all_branches() -> None:
     branches = [jnp.sin, jnp.cos, jnp.tanh]
     found = read(jax.vmap(lambda i, x: lax.switch(i, branches, x)), jnp.arange(4), NUMBERS)
     assert found.results() == [("select_n", Result.SELECT_ALL_BRANCHES, "3 branches", "switch")]
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        lambda new, old: lax.cond(new > 0, lambda: new, lambda: old),
+        lambda new, old: lax.cond(new > 0, lambda a, b: a, lambda a, b: b, new, old),
+        lambda new, old: lax.cond(new > 0, lambda v: v, jnp.zeros_like, new),
+        lambda new, old: lax.cond(new > 0, lambda: 1, lambda: 2),
+    ],
+)
+def test_branches_that_only_choose_cost_an_example_nothing(accept: Any) -> None:
+    # As where a Monte Carlo method takes a step or stays: the step was computed before.
+    found = read(jax.vmap(lambda x: accept(jnp.sin(x) * 2, x)), NUMBERS)
+    assert found.results() == []
+
+
+@pytest.mark.parametrize("one", [jnp.sin, lambda v: jnp.where(v > 0, jnp.sin(v), v)])
+def test_one_branch_that_computes_runs_for_every_example(one: Any) -> None:
+    found = read(jax.vmap(lambda x: lax.cond(x > 0, one, lambda v: v, x)), NUMBERS)
+    assert found.results() == [("select_n", Result.SELECT_ALL_BRANCHES, "2 branches", "cond")]
 
 
 def test_a_choice_that_all_examples_share_stays_a_choice() -> None:

@@ -27,6 +27,7 @@ _BY_FILE = {"custom_batching.py": "custom_vmap", "ffi.py": "ffi_call"}
 _MACHINERY = frozenset(
     {"core.py", "partial_eval.py", "source_info_util.py", "traceback_util.py", "profiler.py"}
 )
+_MOVING = frozenset({"broadcast_in_dim", "convert_element_type", "copy", "reshape", "squeeze"})
 _REDUCES = {"pmax": "takes the largest", "pmin": "takes the smallest"}
 
 
@@ -123,10 +124,34 @@ def _select(region: Region, step: RegionStep, calls: Calls) -> ResultForm:
     # both is code inside a branch.
     if ("conditionals.py", "_cond_batching_rule") not in calls and calls[0][0] != "conditionals.py":
         return _LARGER
+    if not any(_is_computed(region, value) for value in step.inputs[1:]):
+        return _LARGER  # its branches only choose between values from outside
     own = calls[-1][0] == "conditionals.py" and asked[-1] in _CHOOSING
     function = asked[-1].removeprefix("_").removesuffix("_internal") if own else ""
     detail = f"{len(step.inputs) - 1} branches"
     return ResultForm(BatchingResult.SELECT_ALL_BRANCHES, detail, function)
+
+
+def _is_computed(region: Region, value: int) -> bool:
+    """Whether a branch of a batched `cond` computes the value, not only returns an operand."""
+    while (made := region.makers.get(value)) is not None:
+        step = made[0]
+        if step.primitive == "select_n" and _is_operand(region, step):
+            return False
+        if step.primitive not in _MOVING:
+            return True
+        value = step.inputs[0]
+    return False
+
+
+def _is_operand(region: Region, step: RegionStep) -> bool:
+    """Whether it selects between an operand and its `stop_gradient`, as the rule of `cond` does."""
+    cases: set[int] = set()
+    for value in step.inputs[1:]:
+        made = region.makers.get(value)
+        is_stopped = made is not None and made[0].primitive == "stop_gradient"
+        cases.add(made[0].inputs[0] if made is not None and is_stopped else value)
+    return len(cases) == 1
 
 
 def _loop(length: int, sizes: Sequence[int | None], calls: Calls) -> ResultForm:
