@@ -130,9 +130,13 @@ class Equation:
         return next((f for f in frames if f.source == 0), frames[0] if frames else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Anchor:
-    """The equations that one line of a stage came from."""
+    """The equations that one line of a stage came from.
+
+    Never changed. It is not frozen, as that would take six times as long: a large program has
+    100 000.
+    """
 
     line: int
     equations: tuple[int, ...]
