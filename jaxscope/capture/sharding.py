@@ -25,7 +25,6 @@ from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import (
     Collective,
-    CollectiveKind,
     DeviceGroups,
     MatmulFlops,
     Mesh,
@@ -144,7 +143,7 @@ def _with_collectives(
     collectives: list[Collective] = []
     for instruction, made, found in find_collectives(module, known.devices):
         numbers = [tuple([order[i] for i in group if i < len(order)]) for group in found]
-        pairs = made.kind is CollectiveKind.COLLECTIVE_PERMUTE
+        pairs = made.is_permutation
         group = device_groups(numbers, known.meshes, pairs=pairs)
         if group not in groups:
             groups.append(group)

@@ -199,6 +199,11 @@ class Collective:
         """Bytes that one device sends in a run of the program."""
         return self.wire_bytes * self.times
 
+    @property
+    def is_permutation(self) -> bool:
+        """Whether each device sends to one other device."""
+        return self.kind is CollectiveKind.COLLECTIVE_PERMUTE
+
 
 @dataclass(frozen=True, slots=True)
 class MatmulFlops:

@@ -44,7 +44,9 @@ def _resharding(program: Program, known: ProgramSharding) -> Iterator[Finding]:
     moved = [
         c
         for c in known.collectives
-        if c.origin is CollectiveOrigin.RESHARDING and c.equation is not None and not c.reduction
+        if c.origin is CollectiveOrigin.RESHARDING
+        and c.equation is not None
+        and not (c.reduction or _is_border(c, known))
     ]
     # Sorting is stable: by reason, the collectives of each in the order of the text.
     moved.sort(key=lambda c: (str(c.reason), -1 if (e := _consumer(c)) is None else e))
@@ -68,6 +70,12 @@ def _resharding(program: Program, known: ProgramSharding) -> Iterator[Finding]:
             f"({listed}){often}.",
             source=source,
         )
+
+
+def _is_border(move: Collective, known: ProgramSharding) -> bool:
+    """Whether devices exchange only the borders of their shards, as a stencil has to."""
+    shard = max((value.shard_bytes for value in known.values), default=0)
+    return move.is_permutation and 2 * move.operand_bytes <= shard
 
 
 def _consumer(move: Collective) -> int | None:
@@ -130,9 +138,11 @@ def _advice(
             "`jax.lax.with_sharding_constraint`.",
         )
     if reason is ReshardingReason.DIMENSION and axes:
+        permuted = all(move.is_permutation for move in moves)
+        does = "the devices exchange shards" if permuted else "XLA gathers the shards"
         return _Advice(
-            f"`{consumer}` works along a dimension that is sharded over {names(axes)}, so XLA "
-            "gathers the shards first.",
+            f"`{consumer}` works along a dimension that is sharded over {names(axes)}, so {does} "
+            "first.",
             f"Shard {names(values) if values else 'its operand'} along a different dimension, so "
             "that each device has this one whole.",
         )

@@ -49,7 +49,7 @@ def _in_words(collective: Collective, known: ProgramSharding) -> str:
         text += f" over {_axes(found)}"
     if not found.groups:
         return text
-    if collective.kind is CollectiveKind.COLLECTIVE_PERMUTE:
+    if collective.is_permutation:
         return f"{text}, {_groups(found.groups, collective.kind, _GROUPS)}"
     return f"{text}, devices {_groups(found.groups, collective.kind)}"
 
@@ -154,7 +154,9 @@ def _resharding(collective: Collective, over: str) -> str:
             others = ", ".join(f"`{name}`" for name in collective.other_operands) or "an operand"
             return f"{consumer} combines {value} with {others}, sharded differently."
         case ReshardingReason.DIMENSION:
-            return f"{consumer} works along a dimension sharded{over}, so XLA reshards {value}."
+            parts = f"the devices exchange parts of {value}"
+            does = parts if collective.is_permutation else f"XLA reshards {value}"
+            return f"{consumer} works along a dimension sharded{over}, so {does}."
         case ReshardingReason.PRODUCT:
             return f"{consumer} needs more of {value} than a device holds, so XLA gathers it{over}."
         case ReshardingReason.MANUAL:

@@ -10,6 +10,7 @@ from jaxscope.model import (
     Collective,
     CollectiveKind,
     CollectiveOrigin,
+    Finding,
     FindingKind,
     MatmulFlops,
     Mesh,
@@ -45,26 +46,60 @@ def test_products_that_an_unused_mesh_axis_replicates_are_reported(
     assert ["so 2 devices each" in one.message for one in found] == [True] * fires
 
 
+MOVE = Collective(
+    CollectiveKind.ALL_GATHER,
+    "all-gather.1",
+    9,
+    CollectiveOrigin.RESHARDING,
+    "",
+    device_groups=0,
+    operand_bytes=1 << 20,
+    result_bytes=1 << 22,
+    wire_bytes=1e6,
+    times=1.0,
+    equation=0,
+    value="x",
+    reason=ReshardingReason.OPERANDS,
+    consumer="add",
+)
+
+
+def resharding(move: Collective, shard_bytes: int = 64) -> list[Finding]:
+    value = replace(KNOWN.values[0], shard_bytes=shard_bytes)
+    groups = (DeviceGroups(((0, 1),), ("data",)),)
+    known = replace(KNOWN, values=(value,), device_groups=groups, collectives=(move,))
+    program = replace(PROGRAM, equations=(equation(0, 2), equation(1, 3)), sharding=known)
+    return of(FindingKind.RESHARDING, evidence(program))
+
+
 @pytest.mark.parametrize(("consumer", "line"), [(1, 3), (None, 2)])
 def test_resharding_is_reported_where_the_data_is_needed(consumer: int | None, line: int) -> None:
-    move = Collective(
-        CollectiveKind.ALL_GATHER,
-        "all-gather.1",
-        9,
-        CollectiveOrigin.RESHARDING,
-        "",
-        device_groups=0,
-        operand_bytes=1 << 20,
-        result_bytes=1 << 22,
-        wire_bytes=1e6,
-        times=1.0,
-        equation=0,
-        value="x",
-        reason=ReshardingReason.OPERANDS,
-        consumer="add",
-        consumer_equation=consumer,
-    )
-    known = replace(KNOWN, device_groups=(DeviceGroups(((0, 1),), ("data",)),), collectives=(move,))
-    program = replace(PROGRAM, equations=(equation(0, 2), equation(1, 3)), sharding=known)
-    (found,) = of(FindingKind.RESHARDING, evidence(program))
+    (found,) = resharding(replace(MOVE, consumer_equation=consumer))
     assert found.line == line
+
+
+@pytest.mark.parametrize(
+    ("kind", "does"),
+    [
+        (CollectiveKind.ALL_GATHER, "XLA gathers the shards first."),
+        (CollectiveKind.COLLECTIVE_PERMUTE, "the devices exchange shards first."),
+    ],
+)
+def test_shards_that_are_moved_whole_are_reported(kind: CollectiveKind, does: str) -> None:
+    move = replace(MOVE, kind=kind, reason=ReshardingReason.DIMENSION, consumer="rev")
+    (found,) = resharding(move, shard_bytes=1 << 20)
+    assert found.message.endswith(does)
+
+
+def test_the_borders_that_a_stencil_exchanges_are_not_reported() -> None:
+    # One row of 1024, to each side, in each of 1000 steps.
+    move = replace(
+        MOVE,
+        kind=CollectiveKind.COLLECTIVE_PERMUTE,
+        reason=ReshardingReason.DIMENSION,
+        consumer="concatenate",
+        operand_bytes=4096,
+        times=1000.0,
+    )
+    assert resharding(move, shard_bytes=1 << 20) == []
+    assert resharding(replace(move, kind=CollectiveKind.ALL_GATHER), shard_bytes=1 << 20)

@@ -239,8 +239,16 @@ def test_each_collective_has_its_reason() -> None:
             "XLA adds up the partial sums of the devices over `data`.",
         ),
         (
-            {"reason": m.ReshardingReason.DIMENSION, "consumer": "sort"},
+            {
+                "kind": m.CollectiveKind.ALL_GATHER,
+                "reason": m.ReshardingReason.DIMENSION,
+                "consumer": "sort",
+            },
             "`sort` works along a dimension sharded over `data`, so XLA reshards `w`.",
+        ),
+        (
+            {"reason": m.ReshardingReason.DIMENSION, "consumer": "concatenate"},
+            "along a dimension sharded over `data`, so the devices exchange parts of `w`.",
         ),
         (
             {"reason": m.ReshardingReason.PRODUCT, "consumer": "dot_general"},
