@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.analysis.comparison import names
+from jaxscope.analysis.comparison import names, validity
 from jaxscope.bench import dependence
 from jaxscope.bench.cell.timed_code import describe_error
 from jaxscope.bench.dependence import Arrays, Host
@@ -32,12 +32,19 @@ def check_all(
     """Results against the reference and each other, and whether each call computes its own."""
     expected: _Expected | str = ""
     if setting.plan.check:
+        inputs = list(setting.host.values())
         expected = _expected(setting, readies, find)
         for ready in readies:
             if isinstance(expected, str):
                 unchecked(ready, expected)
-            else:
-                check(ready, expected.given, setting.plan, list(setting.host.values()))
+                continue
+            found = check(ready, expected.given, setting.plan, inputs)
+            if found is None or found.agrees:
+                continue
+            if (of := _random(ready, expected, setting)) is not None:
+                unchecked(ready, validity.RANDOM)
+                ready.warnings = [one for one in ready.warnings if one not in found.warnings]
+                ready.warnings.append(results.random(of))
     # Without this evidence there are fewer warnings.
     with contextlib.suppress(Exception):
         if isinstance(expected, str) or expected.again is None:
@@ -106,19 +113,50 @@ def _expected(
     return _Expected(Reference(tuple(map(np.array, arrays)), names.label(first.row)))
 
 
+def _random(ready: Ready, expected: _Expected, setting: Setting) -> str | None:
+    """The code whose result is another in each call: the row's, or that of the reference."""
+    inputs = list(setting.host.values())
+    with contextlib.suppress(Exception):
+        again = dependence.repeated(ready, setting)
+        mine = Reference(arrays_of(ready.implementation, ready.outputs), "")
+        if again is not None and not _compared(again, (), mine, setting.plan, inputs).agrees:
+            return "it"
+        known = expected.given
+        other = None if expected.again is None else expected.again(setting.host)
+        if other is not None and not _compared(other, (), known, setting.plan, inputs).agrees:
+            return known.name
+    return None
+
+
 def check(
     ready: Ready, reference: Reference, plan: Plan, inputs: Sequence[np.ndarray[Any, Any]]
-) -> None:
-    """Compare the results with the reference; fill in the row's error and its warnings."""
+) -> results.Check | None:
+    """Compare the results with the reference; fill in the row's error and its warnings.
+
+    None where they cannot be compared.
+    """
     leaves = ready.implementation.leaves(ready.outputs)
     arrays = arrays_of(ready.implementation, ready.outputs)
     if any(array.dtype.kind == "O" for array in (*arrays, *reference.leaves)):
         unchecked(ready, "the results are not arrays of numbers")
-        return
+        return None
     if not arrays and not reference.leaves:
         unchecked(ready, "nothing is returned")
-        return
-    result = results.check(
+        return None
+    result = _compared(arrays, leaves, reference, plan, inputs)
+    ready.warnings += result.warnings
+    ready.row = replace(ready.row, error=result.error, error_limit=result.limit)
+    return result
+
+
+def _compared(
+    arrays: Sequence[Any],
+    leaves: Sequence[Any],
+    reference: Reference,
+    plan: Plan,
+    inputs: Sequence[np.ndarray[Any, Any]],
+) -> results.Check:
+    return results.check(
         arrays,
         reference.leaves,
         max([array.size for array in inputs], default=1),
@@ -126,8 +164,6 @@ def check(
         reference.name,
         coarsest=results.expected(leaves, inputs),
     )
-    ready.warnings += result.warnings
-    ready.row = replace(ready.row, error=result.error, error_limit=result.limit)
 
 
 def unchecked(ready: Ready, why: str) -> None:

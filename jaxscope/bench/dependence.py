@@ -101,6 +101,12 @@ def check(
             one.warn(results.same_object())
 
 
+def repeated(ready: Ready, setting: Setting) -> Arrays | None:
+    """The results of one more call with the same inputs; None if it raised."""
+    found = _called(ready, setting, ready.call)
+    return None if found is None else _copies(ready, found[0])
+
+
 def _suspect(ready: Ready) -> bool:
     """Whether it may return what it has not computed: quick, and not compiled as a whole unless
     the program does without its inputs."""

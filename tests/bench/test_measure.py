@@ -26,6 +26,7 @@ from jaxscope.bench.rounds.rounds import run_rounds
 from jaxscope.bench.rows import chosen
 from jaxscope.model import Cost, Unavailable, from_json, to_json
 from jaxscope.model.comparison import ComparisonRecord, Machine, Phases, TimingMode
+from jaxscope.results.comparison import Comparison
 from tests.bench.side_by_side import FEW, FastSignals, codes, measured, normal, plan, row
 from tests.paths import ROOT
 
@@ -489,6 +490,32 @@ def test_the_complex_conjugate_is_recognized():
     )
     (text,) = [d.text for d in row(record, "jax").warnings if d.code == "J201"]
     assert "complex conjugate" in text
+
+
+def test_random_results_are_called_random_and_keep_their_ratio():
+    def by_numpy(x):
+        return (x + np.random.default_rng().random(100)).mean()
+
+    def by_jax(x):
+        return (x + jax.random.uniform(jax.random.key(0), 100)).mean()
+
+    made = Comparison(measured(("numpy", "numpy", by_numpy), ("jax", "jax", by_jax)))
+    for one in made.record.rows:
+        assert one.agrees is None
+        (text,) = [d.text for d in one.warnings if d.code in ("J201", "J208")]
+        whose = "it" if one.label == "numpy" else "float64 NumPy"
+        assert text.startswith(f"Two calls of {whose} with the same inputs give different results")
+    assert made.summary().endswith("; their results are random and were not compared")
+    assert made.ratio("jax").verdict != "not compared"
+
+
+def test_a_random_result_beside_one_that_is_not_is_random_alone():
+    record = measured(
+        ("sum", "numpy", np.sum),
+        ("random", "numpy", lambda x: np.random.default_rng().random()),
+        ("wrong", "numpy", lambda x: np.sum(x) + 1),
+    )
+    assert [one.agrees for one in record.rows] == [True, None, False]
 
 
 def test_a_different_shape_is_not_the_same_work():

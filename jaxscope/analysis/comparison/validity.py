@@ -8,6 +8,8 @@ _CODES = ("J206", "J204", "J205", "J203")
 those without a finite number."""
 _UNREQUESTED = "not checked"
 """The reason of a check that was not requested."""
+RANDOM = "the results are random"
+"""The reason where two calls with the same inputs give different results."""
 
 
 def unfit(row: ComparisonRow) -> str:
@@ -24,7 +26,7 @@ def unfit(row: ComparisonRow) -> str:
 
 def unchecked(row: ComparisonRow) -> str:
     """The reason why requested results were not compared; empty where they were."""
-    if not isinstance(row.error, Unavailable) or unrequested(row):
+    if not isinstance(row.error, Unavailable) or unrequested(row) or random(row):
         return ""
     return row.error.reason
 
@@ -32,3 +34,8 @@ def unchecked(row: ComparisonRow) -> str:
 def unrequested(row: ComparisonRow) -> bool:
     """Whether the comparison of results was switched off."""
     return isinstance(row.error, Unavailable) and row.error.reason == _UNREQUESTED
+
+
+def random(row: ComparisonRow) -> bool:
+    """Whether no result can be expected: its own is random, or the one to compare with."""
+    return isinstance(row.error, Unavailable) and row.error.reason == RANDOM

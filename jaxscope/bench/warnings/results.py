@@ -117,6 +117,15 @@ def not_computed(leaves: Sequence[Any]) -> BenchWarning | None:
     return None
 
 
+def random(of: str) -> BenchWarning:
+    """J208; `of` names the code."""
+    return BenchWarning(
+        "J208",
+        f"Two calls of {of} with the same inputs give different results, as random numbers do, so "
+        "its result was not compared.",
+    )
+
+
 def same_object() -> BenchWarning:
     """J204."""
     return BenchWarning(
