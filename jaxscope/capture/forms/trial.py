@@ -155,9 +155,18 @@ class TracedForm(ABC):
         """Under a derivative: the value to differentiate, with tracers as its leaves."""
         self.texts: Sequence[TextAsked] = ()
         """The uses of a tracer's text by the user's code."""
+        self._released = False
+
+    def release(self) -> None:
+        """Let go of all values, once nothing asks for them: JAX keeps the function that it traced,
+        and would keep arrays that the user has replaced."""
+        vars(self).clear()
+        self._released = True
 
     def program(self, *packed: Any) -> list[Any]:
         """Run the user's code on tracers; the outputs are the traced leaves of its results."""
+        if self._released:
+            raise RetracedError(self.noun)
         inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
         if self._outcome is not None:
             if not _checks_results() or _jax.is_tracing():

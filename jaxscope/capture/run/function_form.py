@@ -216,9 +216,13 @@ class _Callees:
         return made
 
     def close(self) -> None:
-        """Leave later calls alone: those of a generator that outlives the cell."""
+        """Leave later calls alone: those of a generator that outlives the cell.
+
+        JAX's tracebacks keep the code, and so the hook: it lets go of the cell and its arrays.
+        """
         self._open = False
         self._known.clear()
+        del self.cell
 
     def pick(self, function: Any) -> Any:
         """The function itself, or a callee that compiles its calls."""

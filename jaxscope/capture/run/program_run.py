@@ -136,8 +136,15 @@ class Run:
             return self.run(wrapped, self.compile(self.trace(wrapped)))
 
     def describe(self, finished: FinishedRun) -> record.Described:
-        """The program as data, with its live texts."""
-        return record.describe(finished, self._given)
+        """The program as data, with its live texts; the values of the run are released."""
+        try:
+            return record.describe(finished, self._given)
+        finally:
+            given, form = self._given, self._subject.traceable
+            # The calls of a cell are compiled for each target in turn.
+            once = given.settings.target is None or given.form is not Form.FUNCTION
+            if form is not None and once:
+                form.release()
 
 
 def run_alone(subject: Subject) -> Any:

@@ -54,9 +54,10 @@ class TransformedForm:
     def request(self, name: str, args: tuple[Any, ...], file: str, line: int) -> CompileRequest:
         """The request to compile for these packed arguments; errors name this file and line."""
         form, arguments = self._form, self._form.inputs.arguments
+        parameters = list(arguments.packed)  # the arguments themselves would be kept
 
         def as_user(function: Callable[..., Any]) -> Callable[..., Any]:
-            return named(function, name, list(arguments.packed), file, line)
+            return named(function, name, parameters, file, line)
 
         base = None
         program = form.program

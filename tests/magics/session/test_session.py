@@ -158,6 +158,36 @@ def test_the_last_reports_are_kept_and_older_ones_let_go(notebook: Notebook) -> 
     assert gone() is None
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%jaxjit -q -n 1\ny = a * n",
+        "%%jaxjit -q -n 1\ndef double(v): return v * 2\ny = double(a), double(n)",
+        "%%jaxgrad -q -n 1 -w a\n(a * n).sum();",
+        "%%jaxvmap -q -n 1\ny = a * n",
+        "%jaxjit -q -n 1 f(a, n);",
+        "%jaxgrad -q -n 1 f(a, n);",
+        "%jaxprof f(a, n);",
+    ],
+)
+def test_arrays_that_are_replaced_are_let_go(notebook: Notebook, cell: str) -> None:
+    """A model's parameters after each step would stay on the device otherwise."""
+    notebook.must("import numpy as np\nf = lambda a, n: (a * n).sum()")
+    notebook.must("a, n = x + 1, np.ones(4, 'float32')")
+    gone = [weakref.ref(notebook.names[name]) for name in ("a", "n")]
+    notebook.must(cell)
+    notebook.must("a = n = None")
+    gc.collect()
+    assert [one() for one in gone] == [None, None]
+
+
+def test_an_array_that_an_earlier_cell_has_read_can_be_changed(notebook: Notebook) -> None:
+    notebook.must("import numpy as np\nn = np.ones(4)")
+    notebook.must("%%jaxjit -q -n 1\nm = n * 2")
+    notebook.must("%%jaxjit -q -n 1\nn -= 1.0")
+    assert not notebook.names["n"].any()
+
+
 def test_the_programs_of_the_latest_cells_are_kept(notebook: Notebook) -> None:
     session = Session(notebook.shell)
     first = session.programs("a")
