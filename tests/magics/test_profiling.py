@@ -333,18 +333,26 @@ def test_a_function_of_another_cell_has_its_own_lines_and_not_its_callers(shell:
         assert "def layer" in record.sources[opened].text
 
 
-def test_compiling_in_a_function_of_another_cell_is_no_time_of_a_line_of_this_one(
-    shell: Any,
+@pytest.mark.parametrize("depth", [0, 12], ids=["near", "far"])
+def test_compiling_in_a_function_of_another_cell_is_time_of_the_line_that_calls_it(
+    shell: Any, depth: int
 ) -> None:
-    other = "def other(v):\n    return jax.jit(lambda u: u * 3 - 1)(v)\n"
+    """A compilation keeps the innermost frames only: those of the cell may be missing."""
+    other = (
+        "def other(v, depth):\n"
+        "    return other(v, depth - 1) if depth else jax.jit(lambda u: u * 3 - 1)(v)\n"
+    )
     assert shell.run_cell(other, store_history=True).success
-    assert shell.run_cell("%%jaxprof\nn = 1\nz = other(x)\n", store_history=True).success
+    cell = f"%%jaxprof\nn = {depth}\nz = other(x, n)\n"
+    assert shell.run_cell(cell, store_history=True).success
     report = jaxscope.last()
     (compile,) = report.record.compiles
     assert compile.site.source != 0
     assert compile.site.span.line == 2
-    assert {row.line: row.compile_s for row in cell_profile(report).lines}.get(2, 0.0) == 0.0
-    assert cell_profile(report).compile_s == 0.0
+    seconds = {row.line: row.compile_s for row in cell_profile(report).lines}
+    assert seconds[2] == 0.0
+    assert seconds[3] == compile.total_s
+    assert cell_profile(report).compile_s == compile.total_s
 
 
 def test_waiting_for_work_is_no_time_of_the_last_line(shell: Any) -> None:

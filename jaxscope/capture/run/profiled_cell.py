@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import threading
 import time
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ from jaxscope.capture.run.error_notes import line_of, note_expression
 from jaxscope.capture.run.record import minimal
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.earlier_work import wait_for_earlier_work
-from jaxscope.model import Form, Record, Stage, StageKind, Unavailable
+from jaxscope.model import Compile, Form, Record, Stage, StageKind, Unavailable
 from jaxscope.model.profile import CellProfile, LiveArrays, Profile
 
 _CONFIGURING = frozenset({"environ", "putenv", "config", "distributed"})
@@ -107,7 +108,9 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
                 session.close()
             except Exception as unread:
                 session, failed = None, str(unread)
-    watched = _Watched(text, clock, zero, settling, ended, tuple(recorder.calls))
+    epoch = time.time_ns() - time.perf_counter_ns()
+    thread = threading.current_thread().name
+    watched = _Watched(text, clock, zero, settling, ended, tuple(recorder.calls), epoch, thread)
     notes: list[str] = []
     if error is not None:
         notes.append(_stopped(error, text))
@@ -226,6 +229,10 @@ class _Watched:
     """End of its last line, and start of the wait for its work."""
     ended: int
     calls: tuple[JittedCall, ...]
+    epoch: int
+    """The time since the epoch at which Python's clock was zero, in nanoseconds."""
+    thread: str
+    """The name of the thread that ran the cell."""
 
 
 def _profiled(
@@ -250,16 +257,12 @@ def _profiled(
         )
         for number, module in modules.items()
     }
-    compiling: dict[int, float] = collections.defaultdict(float)
-    for compile in record.compiles:
-        if compile.site is not None and compile.site.source == 0:
-            compiling[compile.site.span.line] += compile.total_s
     found, by_op = cell_profile(
         runs,
         programs,
         lambda time: clock.line_at(int(time - span.start) + watched.began),
         clock.seconds(watched.ended),
-        compiling,
+        _compiling(record.compiles, watched),
         (span.end - span.start) * 1e-9,
     )
     found = replace(
@@ -285,6 +288,18 @@ def _profiled(
         profile=found,
         findings=eager_lines.findings(found, text.syntax.tree, context.namespace),
     )
+
+
+def _compiling(compiles: Sequence[Compile], watched: _Watched) -> dict[int, float]:
+    """Seconds of compilations by the cell's line that made them, also through a helper's code."""
+    found: dict[int, float] = collections.defaultdict(float)
+    for compile in compiles:
+        line = next((frame.span.line for frame in compile.stack if frame.source == 0), 0)
+        if not line and compile.thread == watched.thread:  # the stack ends before the cell
+            line = watched.clock.line_at(int(compile.started * 1e9) - watched.epoch)
+        if line:
+            found[line] += compile.total_s
+    return found
 
 
 def _runs(events: Sequence[TraceEvent], span: TraceEvent) -> tuple[ProgramExecution, ...]:
