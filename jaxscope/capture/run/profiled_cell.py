@@ -23,6 +23,7 @@ from jaxscope.analysis.profile.cell import (
     compile_phases,
     program_runs,
 )
+from jaxscope.analysis.profile.warm_time import warm_time
 from jaxscope.analysis.profile.warnings import hidden_kernels
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.trace.activity import hidden_in_graphs
@@ -267,7 +268,10 @@ def _profiled(
     )
     found = replace(
         found,
-        warnings=(*hidden_kernels(events), *_warnings(found, clock, runs, modules)),
+        warnings=(
+            *hidden_kernels(events),
+            *_warnings(found, clock, runs, modules, record.compiles),
+        ),
         phases=compile_phases(events),
         live=_live(sources),
         waited_s=max(watched.ended - watched.settling, 0) * 1e-9,
@@ -347,6 +351,7 @@ def _warnings(
     clock: LineClock,
     runs: Sequence[ProgramExecution],
     modules: Mapping[int, HloModule | None],
+    compiles: Sequence[Compile],
 ) -> tuple[str, ...]:
     full = "The cell executed more than a million lines; the time after them is at no line."
     warnings = [full] if clock.full else []
@@ -356,10 +361,8 @@ def _warnings(
         warnings.append(f"{names} was released, so its time counts at the calling line.")
     # Above a half it is the headline.
     if 0.2 * found.wall_s < found.compile_s <= 0.5 * found.wall_s:
-        warnings.append(
-            f"{100 * found.compile_s / found.wall_s:.0f} % of the cell was compilation. Run it "
-            "again for its warm time."
-        )
+        share, how = 100 * found.compile_s / found.wall_s, warm_time(compiles)
+        warnings.append(f"{share:.0f} % of the cell was compilation{how and '; '}{how}.")
     if not runs:
         warnings.append("JAX ran no program in this cell.")
     return tuple(warnings)

@@ -29,7 +29,8 @@ def chapter(record: Record) -> Chapter | None:
     found = record.profile
     if found is None:
         return None
-    first = f"{cold(found)}." if mostly_compiling(found) else _first(record, found)
+    compiled = mostly_compiling(found)
+    first = f"{cold(found, record.compiles)}." if compiled else _first(record, found)
     lead = (first, *_eager(record, found), *_waited(found), *found.warnings)
     parts = (
         _lines(record, found),

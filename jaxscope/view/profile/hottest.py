@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from jaxscope import words
 from jaxscope.analysis.profile.shares import source_shares
-from jaxscope.model import Program, Record
+from jaxscope.analysis.profile.warm_time import warm_time
+from jaxscope.model import Compile, Program, Record
 from jaxscope.model.profile import CellLine, CellProfile, Profile, SourceLine
 
 WORTH = 0.1
@@ -75,17 +76,18 @@ def mostly_compiling(profile: CellProfile) -> bool:
     return profile.compile_s > 0.5 * profile.wall_s
 
 
-def cold(profile: CellProfile) -> str:
+def cold(profile: CellProfile, compiles: Sequence[Compile]) -> str:
     """`26.3 s of 26.5 s was compilation; …`, of a cell that mostly compiled."""
     compiled = words.seconds(min(profile.compile_s, profile.wall_s))
     whole = words.seconds(profile.wall_s)
-    return f"{compiled} of {whole} was compilation; run the cell again for its warm time"
+    how = warm_time(compiles)
+    return f"{compiled} of {whole} was compilation{how and '; '}{how}"
 
 
-def hottest_of_cell(profile: CellProfile) -> str:
+def hottest_of_cell(profile: CellProfile, compiles: Sequence[Compile]) -> str:
     """`50 % on line 4`, `75 % dispatched by line 2`; empty where every line is short."""
     if mostly_compiling(profile):
-        return cold(profile)
+        return cold(profile, compiles)
     row = busiest_line(profile)
     if row is not None and row.device_s >= WORTH * profile.wall_s:
         share = words.percent(min(row.device_s / profile.wall_s, 1.0))

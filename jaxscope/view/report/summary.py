@@ -57,7 +57,7 @@ def also(record: Record) -> str:
 def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:
     """A cell that ran as plain Python under the profiler."""
     parts = [record.title, f"ran once in {words.seconds(found.wall_s)}"]
-    if hot := hottest_of_cell(found):
+    if hot := hottest_of_cell(found, record.compiles):
         parts.append(hot)
     if found.wall_s:
         parts.append(f"{words.percent(found.covered_s / found.wall_s)} in instructions")

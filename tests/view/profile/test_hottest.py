@@ -70,12 +70,8 @@ def test_of_a_cell_it_names_the_line_that_python_was_on(
     rows: list[tuple[int, int, float]], said: str
 ) -> None:
     lines = tuple(CellLine(source, line, host_s, 0.0, 0, eager=0) for source, line, host_s in rows)
-    assert (
-        hottest_of_cell(
-            CellProfile(0.2, lines, 0.03, 0.0, 3, eager=0, events=20, compile_s=0.0, eager_s=0.0)
-        )
-        == said
-    )
+    cell = CellProfile(0.2, lines, 0.03, 0.0, 3, eager=0, events=20, compile_s=0.0, eager_s=0.0)
+    assert hottest_of_cell(cell, ()) == said
 
 
 def test_an_estimate_is_marked_and_another_source_is_named(golden: Record) -> None:
