@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxscope.analysis.variants.verdicts import judge_compilations
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
 from jaxscope.view.report.trials import gain
@@ -35,3 +36,10 @@ def test_a_gain_in_time_is_named_first() -> None:
     assert gain(trial(faster, *plans)) == (
         "2.00× faster [1.82, 2.22], peak 3.6 MB → 2.4 MB, results equal"
     )
+
+
+def test_as_many_compilations_are_counted_once() -> None:
+    plan = PlanFigures(None, None, None, 0.1, compilations=3)
+    verdict, why = judge_compilations(plan, plan, None, 0.0)
+    made = VariantTrial("pad x", verdict, why, before=plan, after=plan)
+    assert gain(made) == "It compiles no less often. 3 → 3 compilations."
