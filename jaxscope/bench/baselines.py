@@ -55,6 +55,8 @@ def load(name: str) -> Comparison:
     path = path_of(name)
     if path.is_file():
         return read(path, (Comparison,))
+    if path.parent != folder():
+        raise BaselineError(f"There is no baseline {path}; `--save {name}` stores one.")
     there = names()
     near = difflib.get_close_matches(name, there, n=1)
     text = f"There is no baseline {name!r} in {folder()}."

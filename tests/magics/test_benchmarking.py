@@ -258,6 +258,15 @@ def test_baselines_are_stored_and_compared(
     assert "Since the baseline" in ran.text
     ran = bench(notebook, "%jaxbench --against cosines np.sin(x) vs np.cos(x)")
     assert ran.message == (f"There is no baseline 'cosines' in {tmp_path}. Did you mean 'sines'?")
+    ran = bench(notebook, "%jaxbench --against ./sines.json np.sin(x) vs np.cos(x)")
+    assert ran.message == "There is no baseline sines.json; `--save ./sines.json` stores one."
+
+
+def test_an_error_before_the_section_has_no_line(notebook: Notebook) -> None:
+    bench(notebook, "%%jaxbench --vs jax --grad -o c k=integers(0,5,9)\n(k * 3).sum()")
+    failure = row(notebook, "jax").failure
+    assert "TypeError: grad requires" in failure
+    assert "on line" not in failure
 
 
 def test_c_that_returns_a_number_keeps_its_type(notebook: Notebook) -> None:

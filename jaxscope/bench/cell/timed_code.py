@@ -13,6 +13,7 @@ from typing import Any
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.statements import forbidden
 from jaxscope.bench.cell.sections import SHARED, CellError, CellSection
+from jaxscope.version import HOME
 
 TIMED = "timed"
 """The name of the function that is timed, as tracebacks and JAX's reports show it."""
@@ -91,7 +92,9 @@ def describe_error(error: BaseException) -> str:
     the line is that of the innermost of their frames.
     """
     frames = list(traceback.walk_tb(error.__traceback__))
-    files = {frame.f_code.co_filename for frame, _ in frames if frame.f_code.co_name == TIMED}
+    codes = [frame.f_code for frame, _ in frames]
+    files = {code.co_filename for code in codes if code.co_name == TIMED}
+    files = {file for file in files if not file.startswith(HOME)}
     lines = [line for frame, line in frames if frame.f_code.co_filename in files]
     name = f"{type(error).__name__}{f' on line {lines[-1]}' if lines else ''}"
     first, _, rest = str(error).strip().partition("\n")

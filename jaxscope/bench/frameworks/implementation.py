@@ -185,7 +185,7 @@ def import_failure(module: str, title: str, package: str) -> str:
     try:
         importlib.import_module(module)
     except ImportError as error:
-        if getattr(error, "name", "") == module:
+        if (name := getattr(error, "name", "")) and f"{module}.".startswith(f"{name}."):
             return f"{title} is not installed here: `pip install {package}`."
         return f"{title} cannot be imported here: {error}."
     except Exception as error:  # a build for other hardware, or for a different NumPy

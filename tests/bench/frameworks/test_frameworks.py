@@ -52,9 +52,7 @@ def test_an_absent_one_is_a_row_with_the_reason(
     for part in (name, name.partition(".")[0]):
         monkeypatch.setitem(sys.modules, part, None)
     why = kind().missing()
-    assert f" is not installed here: `pip install {name.partition('.')[0]}" in why or (
-        "cannot be imported here: import of mlx halted" in why
-    )
+    assert f" is not installed here: `pip install {name.partition('.')[0]}" in why
     record = measured((kind.name, kind.name, np.sum), ("numpy", "numpy", np.sum))
     assert row(record, kind.name).failure == why
     assert len(row(record, "numpy").samples) == 8
