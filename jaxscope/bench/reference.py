@@ -12,6 +12,9 @@ from jaxscope.bench.frameworks.implementation import Implementation, Task, array
 from jaxscope.bench.placement import fixed, task_for
 from jaxscope.bench.plan import Entry, Plan
 
+BY_JAX = "float64 JAX"
+"""The name of a reference that JAX computed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -51,6 +54,47 @@ def reference(
     return None if entry is None else _by_jax(plan, entry, inputs, args)
 
 
+def draws_otherwise(
+    plan: Plan,
+    inputs: Mapping[str, Any],
+    host: Mapping[str, Any],
+    find: Callable[[str], Implementation],
+) -> bool:
+    """Whether JAX's code draws random numbers of other widths in 64 bits, which are other numbers.
+
+    Traces it twice. Raises the exceptions of the code.
+    """
+    entry = _entry(plan.entries, "jax", find)
+    if entry is None:
+        return False
+    import jax
+
+    from jaxscope.capture.compiles.listener import own_work
+
+    def widths(args: Sequence[Any]) -> list[int]:
+        task = task_for(task_of(plan, entry), inputs, jax.numpy if entry.namespaced else None)
+        function = task.transformed(jax.grad, jax.vmap)
+        return _random_widths(jax.make_jaxpr(function)(*map(jax.numpy.asarray, args)))
+
+    with own_work():
+        own = widths(list(host.values()))
+        with jax.enable_x64(True):
+            return own != widths([doubled(array) for array in host.values()])
+
+
+def _random_widths(jaxpr: Any) -> list[int]:
+    """The bits of each random number, by equation, also of jaxprs inside."""
+    found: list[int] = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "random_bits":
+            found.append(equation.params["bit_width"])
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple) else (value,):
+                if hasattr(inner, "eqns"):
+                    found += _random_widths(inner)
+    return found
+
+
 def doubled(array: Any) -> Any:
     """A copy in float64 or complex128; integers and bools unchanged."""
     kind = array.dtype.kind
@@ -71,7 +115,7 @@ def _by_jax(plan: Plan, entry: Entry, inputs: Mapping[str, Any], args: Sequence[
         results = task.transformed(jax.grad, jax.vmap)(
             *[jax.numpy.asarray(array) for array in args]
         )
-        return Reference(_arrays(eager, results), "float64 JAX")
+        return Reference(_arrays(eager, results), BY_JAX)
 
 
 def task_of(plan: Plan, entry: Entry) -> Task:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
 from jaxscope.bench import Limits
@@ -73,6 +76,23 @@ def test_an_honest_pair_is_not_accused(case):
         assert found.agrees, (found.error, found.warnings)
         assert not codes(found) & ACCUSED
     assert "not compared" not in made.summary()
+
+
+def test_random_numbers_of_a_key_are_compared_with_each_other_and_not_in_float64() -> None:
+    def draw(key: Any) -> Any:
+        return jax.random.normal(key, (100,))
+
+    def other(key: Any) -> Any:
+        return draw(key + 1)
+
+    one, two, off = ("eager", "jax-eager", draw), ("jitted", "jax", draw), ("off", "jax", other)
+    inputs = {"key": np.asarray(jax.random.PRNGKey(3))}
+    alike = measured(one, two, inputs=inputs, limits=FEW)
+    assert "differ" not in Comparison(alike).summary()
+    assert not any("J201" in codes(made) for made in alike.rows)
+    against = measured(one, off, inputs=inputs, limits=FEW)
+    assert "J201" in codes(row(against, "off"))
+    assert "J201" not in codes(row(against, "eager"))
 
 
 def test_the_corpus_is_large():
