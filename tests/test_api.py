@@ -306,6 +306,8 @@ def test_a_stage_that_does_not_exist() -> None:
     expected = "There is no stage 'spirv'. The stages are: jaxpr, stablehlo, hlo, passes"
     with pytest.raises(ValueError, match=expected):
         report.stage("spirv")
+    with pytest.raises(ValueError, match=expected):
+        report.price("spirv")
 
 
 def test_the_last_report_is_the_newest() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jaxscope.model import Persistent, StageKind, Unavailable
 from jaxscope.model.compiler.machine_code import MachineKernel
 from jaxscope.model.profile import Profile
-from jaxscope.results.live_record import LiveRecord
+from jaxscope.results.live_record import LiveRecord, stage_kind
 
 if TYPE_CHECKING:
     from jaxscope.results.compile_time import CompileTimes
@@ -41,7 +41,8 @@ class CompilerRecord(LiveRecord):
         From those of the first compilation and the size of the program: the time taken was 0.65 to
         1.45 times this for programs of 10 to 36 000 instructions. 0 where nothing compiles. None
         where the first compilation was not seen, or came from the persistent cache. It starts the
-        process that compiles, which takes 0.6 s once.
+        process that compiles, which takes 0.6 s once. Raises ValueError for a stage that does not
+        exist.
 
         Example:
             >>> report.price("passes")
@@ -50,8 +51,9 @@ class CompilerRecord(LiveRecord):
         from jaxscope.capture.program.dump_process import prepare
         from jaxscope.capture.program.stages import Handles
 
+        wanted = stage_kind(kind)
         source = self._texts[program] if self.programs else None
-        if not isinstance(source, Handles) or not source.compiles(StageKind(kind)):
+        if not isinstance(source, Handles) or not source.compiles(wanted):
             return 0.0
         prepare(source.lowered)
         first = self._first_s(program)
@@ -61,7 +63,7 @@ class CompilerRecord(LiveRecord):
             source.text(one).text.count(" = ")
             for one in (StageKind.OPTIMIZED_HLO, StageKind.STABLEHLO)
         ]
-        return dump_price(StageKind(kind), first, *sizes)
+        return dump_price(wanted, first, *sizes)
 
     def _first_s(self, program: int) -> float | None:
         """Seconds of XLA when it compiled the program; None where it came from the persistent

@@ -16,6 +16,15 @@ _NO_PROGRAM = Unavailable("nothing was compiled, so there is no program to show"
 _OTHERS = Unavailable("only other functions compiled in this run, so there is no program to show")
 
 
+def stage_kind(kind: str) -> StageKind:
+    """The stage of that name. Raises ValueError where there is none."""
+    try:
+        return StageKind(kind)
+    except ValueError:
+        known = ", ".join(StageKind)
+        raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.") from None
+
+
 class LiveRecord(Viewed):
     """A record whose texts are fetched on request, and kept."""
 
@@ -57,11 +66,7 @@ class LiveRecord(Viewed):
         more: `price(kind)` has the seconds. Raises ValueError for a level that does not exist. An
         unavailable text is a Stage whose `unavailable` has the reason.
         """
-        try:
-            wanted = StageKind(kind)
-        except ValueError:
-            known = ", ".join(StageKind)
-            raise ValueError(f"There is no stage {kind!r}. The stages are: {known}.") from None
+        wanted = stage_kind(kind)
         if not self.programs:
             return Stage(wanted, unavailable=self._no_program())
         for stage in self.programs[program].stages:
