@@ -138,12 +138,12 @@ def _cut(error: BaseException, file: str) -> BaseException:
 
 def _without_ours(entry: TracebackType | None) -> None:
     """Take the frames of jaxscope out of a traceback that begins in the user's code."""
+    if entry is not None and entry.tb_frame.f_code.co_filename.startswith(HOME):
+        return  # raised by jaxscope itself
     while entry is not None:
         below = entry.tb_next
         while below is not None and below.tb_frame.f_code.co_filename.startswith(HOME):
             below = below.tb_next
-        if below is None:  # raised by jaxscope itself
-            return
         entry.tb_next = entry = below
 
 

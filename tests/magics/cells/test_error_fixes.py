@@ -279,3 +279,8 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     assert "jaxscope/" not in shown
     assert "During handling" not in shown.partition("line 4")[0]
     assert shown.index("line 4") < shown.index("line 3")
+    ran = notebook.run("%%jaxjit\nimport a_module_that_is_not_here")
+    assert isinstance(ran.error, ModuleNotFoundError)
+    shown = "\n".join(ran.error._render_traceback_())  # pyright: ignore
+    assert "run_cell_magic" not in shown
+    assert "jaxscope/" not in shown
