@@ -165,6 +165,25 @@ def test_eval_of_an_nnx_model_is_named_and_alternating_compiles_nothing_more() -
     assert causes(program) == [(K.STATIC_VALUE, "model.dropout.deterministic", "False", "True")]
 
 
+def test_nnx_variables_whose_metadata_has_a_different_order_are_no_change() -> None:
+    """JAX finds them equal, although they print differently."""
+    nnx = pytest.importorskip("flax.nnx")
+
+    def model(*names: str) -> Any:
+        made = nnx.Linear(3, 3, rngs=nnx.Rngs(0))
+        for name in names:
+            made.kernel.set_metadata(name, 1)
+        return made
+
+    def program() -> Generator[None]:
+        run = nnx.jit(lambda model, x: model(x))
+        run(model("first", "second"), V)
+        yield
+        run(model("second", "first"), np.ones((2, 3), np.float32))
+
+    assert [kind for kind, *_ in causes(program)] == [K.RANK]
+
+
 def test_a_train_state_with_a_new_optimizer_is_named_and_one_optimizer_compiles_nothing() -> None:
     nn = pytest.importorskip("flax.linen")
     train_state = pytest.importorskip("flax.training.train_state")

@@ -28,6 +28,8 @@ _SIMPLE = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 _STATIC_LEAF = re.compile(r"CustomNode\(StaticLeaf\[(.*?)\], \[\]\)")
 """As JAX prints the class below, which no user knows."""
 _BUILTIN = (dict, list, tuple, type(None))
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_KEYED = re.compile(r"'[^']*': ")
 
 
 @jax.tree_util.register_pytree_node_class
@@ -43,6 +45,19 @@ class StaticLeaf:
     @classmethod
     def tree_unflatten(cls, value: Any, _: Any) -> StaticLeaf:
         return cls(value)
+
+
+def _unordered(text: str) -> str:
+    """The text of a treedef, with the keys of its mappings sorted: their order decides nothing.
+
+    Flax NNX prints the metadata of a variable in the order in which it was set.
+    """
+
+    def sorted_keys(found: re.Match[str]) -> str:
+        items = [item.strip() for item in found[1].split(",")]
+        return ",".join(sorted(items)) if all(map(_KEYED.match, items)) else found[0]
+
+    return _BRACES.sub(sorted_keys, text)
 
 
 class Structures:
@@ -63,8 +78,8 @@ class Structures:
         text = _text(tree)
         plain = _is_builtin(tree)
         parts = () if plain else self._parts(value)
-        compared = tuple([part for part in parts if not part.owner])
-        key = (hash((text, compared)), tree.num_leaves, tree.num_nodes)
+        compared = frozenset(part for part in parts if not part.owner)
+        key = (hash((_unordered(text), compared)), tree.num_leaves, tree.num_nodes)
         known = self._known.get(key)
         if known is None:
             parts = self._parts(value) if plain else parts
