@@ -195,6 +195,12 @@ class TagPaths:
         paths = list(dict.fromkeys(path for path in completed if path is not None))
         if not paths and (path := self._complete(tags, ())) is not None:
             paths = [path]
+        if any(tags[-1] != path[-1] for path in paths):
+            # One in between may be that of a jaxpr that JAX kept: the last one tells the equation.
+            ends = self._ending(tags[-1])
+            paths = [
+                p for path in paths for p in [e for e in ends if e[: len(path)] == path] or [path]
+            ]
         if not paths:
             # XLA merges equal reducers: a name may occur where none of its own callers is left.
             paths = [path for path in self._ending(tags[-1]) if path[-len(tags) :] == tags]

@@ -369,3 +369,9 @@ def test_a_name_whose_callers_are_all_gone_is_found_by_the_end_of_its_path() -> 
     assert paths.find(("c",), [("d",)]).equations == (2,)
     assert paths.find(("b", "c")).equations == (2,)
     assert paths.find(("x",), [("d",)]).equations == ()
+
+
+def test_a_name_with_an_unknown_tag_in_between_is_found_by_its_last_one() -> None:
+    paths = TagPaths([("a",), ("a", "b"), ("a", "b", "c"), ("d",), ("d", "c")])
+    assert paths.find(("a", "x", "c")).equations == (2,)
+    assert paths.find(("a", "x")).equations == (0,)
