@@ -145,7 +145,7 @@ def _random(ready: Ready, expected: _Expected, setting: Setting) -> str | None:
     inputs = list(setting.host.values())
     with contextlib.suppress(Exception):
         again = dependence.repeated(ready, setting)
-        mine = Reference(arrays_of(ready.implementation, ready.outputs), "")
+        mine = Reference(tuple(arrays_of(ready.implementation, ready.outputs)), "")
         if again is not None and not _compared(again, (), mine, setting.plan, inputs).agrees:
             return "it"
         known = expected.given
