@@ -130,13 +130,10 @@ class Equation:
         return next((f for f in frames if f.source == 0), frames[0] if frames else None)
 
 
+# Never changed, and not frozen: that takes six times as long, and a large program has 100 000.
 @dataclass(unsafe_hash=True, slots=True)
 class Anchor:
-    """The equations that one line of a stage came from.
-
-    Never changed. It is not frozen, as that would take six times as long: a large program has
-    100 000.
-    """
+    """The equations that one line of a stage came from."""
 
     line: int
     equations: tuple[int, ...]
