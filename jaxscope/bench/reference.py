@@ -84,14 +84,15 @@ def draws_otherwise(
 
 def _random_widths(jaxpr: Any) -> list[int]:
     """The bits of each random number, by equation, also of jaxprs inside."""
+    from jaxscope.capture.jaxpr.reader import jaxprs_in
+
     found: list[int] = []
     for equation in jaxpr.eqns:
         if equation.primitive.name == "random_bits":
             found.append(equation.params["bit_width"])
         for value in equation.params.values():
-            for inner in value if isinstance(value, tuple) else (value,):
-                if hasattr(inner, "eqns"):
-                    found += _random_widths(inner)
+            for inner in jaxprs_in(value):
+                found += _random_widths(inner)
     return found
 
 

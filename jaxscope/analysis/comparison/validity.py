@@ -8,7 +8,7 @@ _CODES = ("J206", "J204", "J205", "J203")
 those without a finite number."""
 _UNREQUESTED = "not checked"
 """The reason of a check that was not requested."""
-RANDOM = "the results are random"
+RANDOM = "the results differ from call to call"
 """The reason where two calls with the same inputs give different results."""
 
 
@@ -37,5 +37,5 @@ def unrequested(row: ComparisonRow) -> bool:
 
 
 def random(row: ComparisonRow) -> bool:
-    """Whether no result can be expected: its own is random, or the one to compare with."""
+    """Whether its own result differs from call to call, or the one to compare it with."""
     return isinstance(row.error, Unavailable) and row.error.reason == RANDOM

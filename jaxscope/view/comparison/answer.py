@@ -196,7 +196,7 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
     if validity.unrequested(row) or validity.unrequested(base):
         found.append("their results were not compared")
     if validity.random(row) or validity.random(base):
-        found.append("their results are random and were not compared")
+        found.append("results that differ from call to call were not compared")
     if row.agrees is False or base.agrees is False:
         conjugate = any(
             "complex conjugate" in doubt.text for doubt in (*row.warnings, *base.warnings)
