@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxscope.analysis.links.line_figures import figures
 from jaxscope.analysis.profile.shares import source_shares
 from jaxscope.capture._jax.rules import own_lines_of_rules
 from jaxscope.capture.compiles.listener import Listener
+from jaxscope.capture.source.frames import is_user_file
 
 
 @jax.custom_vjp
@@ -93,6 +95,38 @@ def test_the_equations_of_a_rule_of_custom_jvp_are_on_its_lines():
     assert "cos" in lines_of(derivative, report)
 
 
+def library(rules):
+    """A function whose rules are in no file of the user's."""
+    code = f"""
+def f(x):
+    return jnp.sin(x) * x
+f = jax.custom_{rules}(f)
+if {rules!r} == "vjp":
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (g * jnp.cos(jnp.cbrt(x)),))
+else:
+    f.defjvp(lambda x, dx: (f(*x), dx[0] * jnp.cos(jnp.cbrt(x[0]))))
+"""
+    names = {"jax": jax, "jnp": jnp}
+    exec(compile(code, os.path.join(os.path.dirname(jax.__file__), "rules.py"), "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("inside", ["grad", "jit", "scan"])
+@pytest.mark.parametrize("rules", ["vjp", "jvp"])
+def test_the_equations_of_a_rule_of_a_library_are_on_the_line_of_the_call(rules, inside):
+    f = library(rules)
+
+    def calls(x, w):
+        return f(x)
+
+    def summed(x):
+        return INSIDE[inside](calls)(x, x).sum()
+
+    report = jaxscope.inspect(jax.grad(summed), X)
+    assert {"cos", "cbrt"} <= {*lines_of(calls, report)}
+
+
 @pytest.mark.jax
 def test_what_runs_while_jaxscope_listens_has_the_lines_of_its_rules_later():
     run = jax.jit(jax.grad(lambda x, w: loss(x, w) + 1))
@@ -147,7 +181,7 @@ def test_the_functions_of_jax_are_as_before_afterwards():
         return [*map(dict, tables), custom_derivatives.lift_fwd, custom_derivatives.lift_jvp]
 
     before = now()
-    outer, inner = own_lines_of_rules(), own_lines_of_rules()
+    outer, inner = own_lines_of_rules(is_user_file), own_lines_of_rules(is_user_file)
     outer.__enter__()
     inner.__enter__()
     assert now() != before
@@ -160,7 +194,7 @@ def test_the_functions_of_jax_are_as_before_afterwards():
 def test_without_the_names_of_jax_nothing_is_changed(monkeypatch):
     monkeypatch.delattr(custom_derivatives, "lift_fwd")
     monkeypatch.setattr(ad, "primitive_transposes", {})
-    with own_lines_of_rules():
+    with own_lines_of_rules(is_user_file):
         assert ad.primitive_transposes == {}
         assert not hasattr(custom_derivatives, "lift_fwd")
 
@@ -175,5 +209,5 @@ def test_an_error_in_a_backward_rule_is_the_users():
         raise ZeroDivisionError("mine")
 
     wrong.defvjp(lambda x: (x, None), fails)
-    with own_lines_of_rules(), pytest.raises(ZeroDivisionError, match="mine"):
+    with own_lines_of_rules(is_user_file), pytest.raises(ZeroDivisionError, match="mine"):
         jax.grad(lambda x: wrong(x))(1.0)
