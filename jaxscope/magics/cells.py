@@ -41,7 +41,7 @@ def read_cell(
         found = shell_line(numbered, error.lineno, whole)
         if found is not None:
             raise usage_error(found.message) from None
-        raise error.with_traceback(None)  # noqa: B904
+        raise display.shown_from_the_cell(error.with_traceback(None))  # noqa: B904
     found = misplaced(tree, whole)
     if found is not None:
         raise usage_error(found.message)
@@ -100,7 +100,7 @@ def run_as_usual(shell: Any, head: str, body: str, raw: str = "") -> Any:
                 "%%jaxwatch cannot run `await` outside a function. Run `%jaxwatch on` in an "
                 "earlier cell, and this cell without %%jaxwatch."
             ) from None
-        raise error.with_traceback(None)  # noqa: B904
+        raise display.shown_from_the_cell(error.with_traceback(None))  # noqa: B904
     space = shell.user_ns
     try:
         exec(statements, space)

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import sys
+import traceback
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -94,10 +95,36 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     jaxscope gets one frame, on the line that it refuses. IPython shows it without the frames of
     the magic.
     """
-    error = _cut(error, file)
+    return shown_from_the_cell(_cut(error, file))
+
+
+def shown_from_the_cell(error: BaseException) -> BaseException:
+    """The error, which IPython shows without the frames of the magic."""
     with contextlib.suppress(AttributeError):  # of a class with slots
         error._render_traceback_ = functools.partial(_rendered, error)  # pyright: ignore
+        if isinstance(error, SyntaxError):
+            _show_next(error)
     return error
+
+
+def _show_next(error: SyntaxError) -> None:
+    """Show the error as it renders itself: of all errors, IPython does not ask a SyntaxError."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    of_shell, usual = vars(shell).get("showsyntaxerror"), shell.showsyntaxerror
+
+    def once(filename: str | None = None, running_compiled_code: bool = False) -> None:
+        if of_shell is None:
+            del shell.showsyntaxerror
+        else:
+            shell.showsyntaxerror = of_shell
+        if sys.exc_info()[1] is error:
+            shell._showtraceback(type(error), error, _rendered(error))
+        else:
+            usual(filename, running_compiled_code)
+
+    shell.showsyntaxerror = once
 
 
 def _rendered(error: BaseException) -> list[str]:
@@ -111,6 +138,8 @@ def _rendered(error: BaseException) -> list[str]:
         if entry.tb_frame.f_code.co_filename.startswith(HOME):
             first = entry.tb_next
         entry = entry.tb_next
+    if isinstance(error, SyntaxError):  # of the cell itself it has no frame
+        return shell.SyntaxTB.structured_traceback(type(error), error, traceback.extract_tb(first))
     first = first or error.__traceback__
     return shell.InteractiveTB.structured_traceback(type(error), error, first, tb_offset=0)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from tests.magics.notebook import Notebook, open_notebook
 
@@ -284,3 +285,21 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     shown = "\n".join(ran.error._render_traceback_())  # pyright: ignore
     assert "run_cell_magic" not in shown
     assert "jaxscope/" not in shown
+
+
+@pytest.mark.parametrize("magic", ["jaxjit", "jaxprof", "jaxgrad", "jaxwatch"])
+def test_a_syntax_error_is_shown_as_without_the_magic(
+    notebook: Notebook, capsys: pytest.CaptureFixture[str], magic: str
+) -> None:
+    files = {"y = (x +": 0, "eval('1 +') * x": 1}
+    for body, others in files.items():
+        error = notebook.run(f"%%{magic}\n{body}").error
+        assert isinstance(error, SyntaxError)
+        try:
+            raise error
+        except SyntaxError:
+            InteractiveShell.showtraceback(notebook.shell, running_compiled_code=True)
+        lines = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
+        assert sum(line.startswith("  File") for line in lines) == others
+        assert any(re.fullmatch(r"  Cell In\[\d+\], line 2", line) for line in lines)
+    assert "showsyntaxerror" not in vars(notebook.shell)
