@@ -3,7 +3,7 @@
 import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, root, value_names
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions, too_long
@@ -33,6 +33,8 @@ _IDLE = frozenset(
     | {"fusion", "call", "async-start", "async-done"}
 )
 
+_PASS_THEM = "Pass them as arguments, for example all parameters in one dict."
+_NUMBERED = re.compile(r"constant( \d+)?")  # the name of a value that no known variable holds
 _AVAL = re.compile(r"[a-z]+(\d*)[a-z0-9_]*\[([\d,]*)\]")  # `float32[4,8]`, `bool[3]`
 
 
@@ -66,16 +68,20 @@ def _captured(evidence: Evidence, traced: TracedCode, program: Program) -> Itera
     compiling = max((evidence.record.compiles[i].compile_s for i in program.compiles), default=0.0)
     slow = f" XLA compiled for {seconds(compiling)}." if compiling >= SLOW_XLA_S else ""
     captured = f"{program.title} captured {count(len(sized), 'array')}"
+    groups: dict[str, list[tuple[Value, int]]] = {}
     for value, number in large:
-        name, scope, line = _named(value, evidence, traced)
+        groups.setdefault(_variable(value, evidence, traced), []).append((value, number))
+    for name, held in groups.items():
+        scope, line = _first_use(root(name), traced)
         fix = f"Pass {f'`{name}`' if name else 'it'} as an argument to the function that uses it."
+        if len(held) > 1 and not name:
+            fix = _PASS_THEM
         if scope is not None and not scope.name:
             fix = f"Create `{name}` in an earlier cell, so that it becomes an argument."
         yield Finding(
             FindingKind.CAPTURED_CONSTANT,
             line,
-            f"{f'`{name}`' if name else 'An array'} ({value.aval}, {size(number)}) is captured as "
-            "a constant: a new value needs a new compilation.",
+            _message(name, held),
             fix,
             f"{captured} of {size(total)}.{slow}",
             source=0 if scope is None else scope.source,
@@ -84,11 +90,25 @@ def _captured(evidence: Evidence, traced: TracedCode, program: Program) -> Itera
         yield Finding(
             FindingKind.CAPTURED_CONSTANT,
             None,
-            f"{count(len(sized), 'array')} of {size(total)} together are captured as constants: "
-            "new values need a new compilation.",
-            "Pass them as arguments, for example all parameters in one dict.",
+            _message("", sized),
+            _PASS_THEM,
             f"{captured}; the largest has {size(max(n for _, n in sized))}.{slow}",
         )
+
+
+def _message(name: str, held: Sequence[tuple[Value, int]]) -> str:
+    if len(held) > 1:
+        where = f" in `{name}`" if name else ""
+        return (
+            f"{count(len(held), 'array')} of {size(sum(n for _, n in held))} together{where} are "
+            "captured as constants: new values need a new compilation."
+        )
+    ((value, number),) = held
+    path = value.name if root(value.name) == root(name) else name
+    return (
+        f"{f'`{path}`' if name else 'An array'} ({value.aval}, {size(number)}) is captured as a "
+        "constant: a new value needs a new compilation."
+    )
 
 
 def _bytes(value: Value) -> int:
@@ -102,23 +122,28 @@ def _bytes(value: Value) -> int:
     return math.prod(int(n) for n in match[2].split(",") if n) * bits // 8
 
 
-def _named(
-    value: Value, evidence: Evidence, traced: TracedCode
-) -> tuple[str, TracedScope | None, int | None]:
-    """The one name of such an array that traced code reads, with its first use."""
-    found: dict[str, tuple[TracedScope, int]] = {}
+def _variable(value: Value, evidence: Evidence, traced: TracedCode) -> str:
+    """The variable to pass as an argument: the one that holds the array, else the one name of such
+    an array that traced code reads. Empty for an unknown one."""
+    if not _NUMBERED.fullmatch(value.name):
+        name = root(value.name)
+        return value.name if name == "self" else name  # which need not be a pytree
+    known = {root(one.name) for program in evidence.record.programs for one in program.constants}
     alike = {fact.name for fact in evidence.names if fact.aval and fact.aval == value.aval}
+    read = {name for name in alike - known if _first_use(name, traced)[0] is not None}
+    return read.pop() if len(read) == 1 else ""
+
+
+def _first_use(name: str, traced: TracedCode) -> tuple[TracedScope | None, int | None]:
+    """The first use of a variable in traced code that does not assign it."""
     for scope in traced.scopes:
-        for node in scope.nodes():
+        for node in scope.nodes() if name not in scope.own else ():
             match node:
-                case ast.Name(id=name, ctx=ast.Load()) if name in alike and name not in scope.own:
-                    found.setdefault(name, (scope, node.lineno))
+                case ast.Name(id=read, ctx=ast.Load()) if read == name:
+                    return scope, node.lineno
                 case _:
                     continue
-    if len(found) != 1:
-        return "", None, None
-    ((name, (scope, line)),) = found.items()
-    return name, scope, line
+    return None, None
 
 
 def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:

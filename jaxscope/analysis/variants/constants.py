@@ -16,7 +16,7 @@ _NAME = re.compile(r"`(\w+)`")
 
 def captured_constant(finding: Finding, text: str) -> Change | str:
     """`def f(v)` that reads `W` as `def f(W, v)`, and its calls in the same cell."""
-    named = _NAME.search(finding.message)
+    named = _NAME.search(finding.fix)
     tree = parsed(text)
     if named is None or finding.line is None:
         return "The finding names no variable."

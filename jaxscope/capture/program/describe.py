@@ -7,7 +7,7 @@ import datetime
 import math
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,7 +16,9 @@ import jaxlib.version
 from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import too_long
 from jaxscope.capture import _jax
+from jaxscope.capture.inputs.captured import variables_of
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
+from jaxscope.capture.jaxpr.reader import constants_in
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
 from jaxscope.version import __version__
@@ -81,18 +83,27 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
     )
 
 
-def constants(handles: Handles) -> tuple[Value, ...]:
-    """Arrays that the program captured instead of taking them as arguments."""
-    jaxpr = getattr(handles.traced, "jaxpr", None)
+def constants(
+    handles: Handles, function: Any = None, namespace: Mapping[str, Any] | None = None
+) -> tuple[Value, ...]:
+    """Arrays that the program captured instead of taking them as arguments.
+
+    Those that the function or the namespace has a name for have that, others a number.
+    """
+    arrays = constants_in(getattr(handles.traced, "jaxpr", None))
+    names: Mapping[Hashable, str] = {}
+    if arrays:
+        with contextlib.suppress(Exception):  # an object of the user's that cannot be read
+            names = variables_of(arrays, function, namespace or {})
     return tuple(
         Value(
-            f"constant {i}",
+            names.get(_jax.array_key(value), f"constant {i}"),
             ValueKind.CONSTANT,
             aval_text(value),
             nbytes(value),
             reason="captured while tracing",
         )
-        for i, value in enumerate(getattr(jaxpr, "consts", ()))
+        for i, value in enumerate(arrays)
     )
 
 

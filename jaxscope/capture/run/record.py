@@ -72,7 +72,7 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     if given.settings.exact:
         given.context.say("compiling again")
         settled = handles.settle()
-    program = for_target(_program(finished, facts, given.sources), handles)
+    program = for_target(_program(finished, facts, given), handles)
     program = judged(
         _profiled(program, finished, given.sources),
         handles,
@@ -187,9 +187,10 @@ def _of_all(cost: Cost, devices: int) -> Cost:
     )
 
 
-def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -> Program:
+def _program(finished: FinishedRun, facts: ProgramFacts, given: Invocation) -> Program:
+    sources = given.sources
     captured, handles = finished.captured, finished.captured.handles
-    tagged = handles.tagged
+    request, tagged = captured.request, handles.tagged
     # A tagged program can also come back from a cache with other tags, or with none.
     doubt = handles.doubt()
     reasons: dict[str, str] = {}
@@ -211,7 +212,9 @@ def _program(finished: FinishedRun, facts: ProgramFacts, sources: SourceFiles) -
         live.devices(handles),
         (*inputs, *facts.statics),
         outputs,
-        constants=live.constants(handles),
+        constants=live.constants(
+            handles, request.called or request.jitted, given.context.namespace
+        ),
         equations=tagged.equations,
         timings=finished.measured.timings,
         cost=live.cost(handles),

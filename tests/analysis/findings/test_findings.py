@@ -353,6 +353,35 @@ def test_a_constant_is_named_after_the_one_variable_that_is_like_it() -> None:
     assert unnamed.line is None
 
 
+def test_a_constant_with_a_name_is_not_matched_by_its_type() -> None:
+    facts = (NameFact("x", "jax.Array", "float32[200,200]"),)
+    values = (
+        Value("x", ValueKind.CONSTANT, "float32[200,200]", 160_000),
+        Value("constant 1", ValueKind.CONSTANT, "float32[200,200]", 160_000),
+    )
+    found = of(
+        FindingKind.CAPTURED_CONSTANT, evidence(replace(PROGRAM, constants=values), names=facts)
+    )
+    assert [(one.message.partition(" (")[0], one.line) for one in found] == [
+        ("`x`", 2),
+        ("An array", None),
+    ]
+
+
+def test_arrays_of_one_variable_are_one_finding() -> None:
+    values = tuple(
+        Value(name, ValueKind.CONSTANT, "float32[200,200]", 160_000)
+        for name in ("params['w']", "params['v']", "constant 2", "constant 3")
+    )
+    named, unnamed = of(FindingKind.CAPTURED_CONSTANT, evidence(replace(PROGRAM, constants=values)))
+    assert named.message == (
+        "2 arrays of 320 kB together in `params` are captured as constants: new values need a new "
+        "compilation."
+    )
+    assert named.fix == "Pass `params` as an argument to the function that uses it."
+    assert unnamed.message.startswith("2 arrays of 320 kB together are captured")
+
+
 def test_a_constant_without_byte_count_is_sized_by_its_type() -> None:
     assert (
         len(of(FindingKind.CAPTURED_CONSTANT, evidence(with_constant("bool[300,300]", None)))) == 1

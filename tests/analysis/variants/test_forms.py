@@ -274,14 +274,14 @@ def test_a_list_that_the_loop_changes_may_carry_a_value(body: str, reason: str) 
 def test_a_captured_array_becomes_the_first_argument_everywhere() -> None:
     text = "%%jaxjit\ndef f(v):\n    return W @ v\n\ny = f(v) + f(2 * v)"
     after = "%%jaxjit\ndef f(W, v):\n    return W @ v\n\ny = f(W, v) + f(W, 2 * v)"
-    assert changed(K.CAPTURED_CONSTANT, text, "`W` is captured", line=3) == after
+    assert changed(K.CAPTURED_CONSTANT, text, fix="Pass `W`.", line=3) == after
 
 
 def test_a_function_that_is_passed_on_is_left_alone() -> None:
     rule = VARIANTS[K.CAPTURED_CONSTANT]
     assert not isinstance(rule, str)
     text = "%%jaxjit\ndef f(v):\n    return W @ v\n\ny = jax.vmap(f)(v)"
-    assert isinstance(rule(finding(K.CAPTURED_CONSTANT, "`W`", line=3), text), str)
+    assert isinstance(rule(finding(K.CAPTURED_CONSTANT, fix="`W`", line=3), text), str)
 
 
 def test_a_checkpoint_is_the_innermost_decorator() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import jaxscope
@@ -46,3 +47,15 @@ def test_a_value_on_a_mesh_has_its_axes() -> None:
     place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
     (program,) = jaxscope.inspect(lambda x: x * 2, jax.device_put(X, place)).programs
     assert program.inputs[0].sharding == "P('d') on (d=1)"
+
+
+def test_a_constant_of_a_jitted_helper_is_one_of_the_program_and_counts_once() -> None:
+    table = jnp.ones((3, 3))
+    helper = jax.jit(lambda x: table @ x)
+    (program,) = jaxscope.inspect(lambda x: helper(x) + helper(x + 1) + table[0], X).programs
+    assert [(value.name, value.aval) for value in program.constants] == [("table", "float32[3,3]")]
+
+
+def test_a_constant_that_no_variable_holds_has_a_number() -> None:
+    (program,) = jaxscope.inspect(lambda x: x * np.arange(3.0, dtype=np.float32), X).programs
+    assert [value.name for value in program.constants] == ["constant 0"]
