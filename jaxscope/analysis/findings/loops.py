@@ -4,7 +4,7 @@ run and compile one by one, outside any jit."""
 import ast
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jaxscope.analysis.compiles.series import describe
@@ -297,40 +297,41 @@ def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
 
 
 EAGER_COMPILES = 8
-"""Compilations by one line in a loop: `x[:i]` compiles once for every `i`, 15-40 ms each."""
+"""Compilations by one loop: `x[:i]` compiles once for every `i`, 15-40 ms each, and a step or an
+evaluation outside jit each of its operations once."""
 
 EAGER_AGAIN = 4
-"""Of the same operation."""
+"""Of the same operation on one line."""
 
 
 def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
-    """The costliest line of a loop that compiles operation by operation."""
+    """The costliest loop that compiles operation by operation."""
     cell = traced.cell
     if cell is None or evidence.record.form not in (Form.DECORATOR, Form.FUNCTION):
         return
-    looped = {
-        line
-        for node in ast.walk(cell.tree)
-        if isinstance(node, ast.For | ast.While)
-        for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    compiled: dict[int, list[Compile]] = {}
+    loops = [node for node in ast.walk(cell.tree) if isinstance(node, ast.For | ast.While)]
+    by_loop: dict[ast.For | ast.While, dict[int, list[Compile]]] = {}
     for made in evidence.record.compiles:
-        if made.kind is CompileKind.EAGER and made.site is not None and made.site.source == 0:
-            compiled.setdefault(made.site.span.line, []).append(made)
-    found = {
-        line: made
-        for line, made in compiled.items()
-        # One iteration compiles many operations once: only the same again is of the next.
-        if line in looped
-        and len(made) >= EAGER_COMPILES
-        and max(Counter(one.fun_name for one in made).values()) >= EAGER_AGAIN
-    }
+        frames = () if made.site is None else (made.site, *made.stack)
+        line = next((frame.span.line for frame in frames if frame.source == 0), 0)
+        around = [
+            loop
+            for loop in loops
+            if loop.body[0].lineno <= line <= (loop.end_lineno or loop.lineno)
+        ]
+        if made.kind is CompileKind.EAGER and around:
+            innermost = max(around, key=lambda loop: loop.lineno)
+            by_loop.setdefault(innermost, {}).setdefault(line, []).append(made)
+    found = [lines for loop, lines in by_loop.items() if _is_eager(loop, lines)]
     if not found:
         return
-    line, slow = max(found.items(), key=lambda item: sum(one.total_s for one in item[1]))
+    lines = max(
+        found, key=lambda lines: sum(one.total_s for made in lines.values() for one in made)
+    )
+    line, slow = max(lines.items(), key=lambda item: sum(one.total_s for one in item[1]))
     times = [one.total_s for one in slow]
-    more = f", and {count(len(found) - 1, 'more line')} did the same" if len(found) > 1 else ""
+    others = sum(map(len, lines.values())) - len(slow)
+    more = f", and the rest of the loop {others} more" if others else ""
     message = "This loop runs JAX operations one by one outside `jax.jit`, and "
     fix = "Move the loop body into a function under `@jax.jit`."
     if _has_new_shapes(slow):
@@ -344,6 +345,20 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         message,
         fix,
         f"Line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}{more}.",
+    )
+
+
+def _is_eager(loop: ast.For | ast.While, lines: Mapping[int, Sequence[Compile]]) -> bool:
+    """Whether a loop compiles more than a few operations. The outer ones of nested loops often do
+    so for a shuffle or a logged value: of them, only lines that compile the same again count."""
+    if not any(
+        isinstance(node, ast.For | ast.While) for node in ast.walk(loop) if node is not loop
+    ):
+        return sum(map(len, lines.values())) >= EAGER_COMPILES
+    return any(
+        len(made) >= EAGER_COMPILES
+        and max(Counter(one.fun_name for one in made).values()) >= EAGER_AGAIN
+        for made in lines.values()
     )
 
 
