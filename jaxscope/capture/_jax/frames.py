@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -72,10 +72,34 @@ def code_positions(traceback: Any) -> tuple[list[types.CodeType], list[int]]:
     """The Python stack of a traceback, innermost first: code objects and their `f_lasti`.
 
     `raw_frames()`. JAX 0.9 and newer end it where the tracing of the jaxpr began; older ones go on
-    to the outermost call. Empty when there is no traceback.
+    to the outermost call. Empty when there is no traceback. After `called_from` it goes on with the
+    stack of the call.
     """
     raw = getattr(traceback, "raw_frames", None)
-    return ([], []) if raw is None else raw()
+    codes, offsets = ([], []) if raw is None else raw()
+    for index, code in enumerate(codes):
+        if code.co_name == _run.__name__ and code.co_filename == _run.__code__.co_filename:
+            around, there = code_positions(code.co_consts[-1])
+            return codes[:index] + around, offsets[:index] + there
+    return codes, offsets
+
+
+def called_from(traceback: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose frames have the stack of this traceback around them, not that of its caller.
+
+    The traceback is a constant of the code that calls the function, where `code_positions` finds
+    it. Without a traceback: the function itself.
+    """
+    if traceback is None:
+        return function
+    code = _run.__code__
+    marked = code.replace(co_consts=(*code.co_consts, traceback))
+    return functools.partial(types.FunctionType(marked, {}), function)
+
+
+def _run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    __tracebackhide__ = True
+    return function(*args, **kwargs)
 
 
 def begins_trace(code: types.CodeType) -> bool:

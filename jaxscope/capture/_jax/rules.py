@@ -2,9 +2,8 @@
 
 JAX runs the backward rule of a `custom_vjp` under the traceback of the call, and the other rules
 too where the call is in a jaxpr: in the body of a `scan` or a `cond`, under `jit` or `checkpoint`.
-Their equations then name the line of the call. That is right for the rules of libraries, such as
-that of `jax.nn.relu`: only where a rule runs the user's code do its equations name the lines of it.
-The names below were seen on jax 0.8.1, 0.10.2 and 0.12.0.1.
+Their equations then name only the line of the call. The names below were seen on jax 0.8.1, 0.10.2
+and 0.12.0.1.
 """
 
 # pyright: reportPrivateUsage=false
@@ -12,31 +11,32 @@ The names below were seen on jax 0.8.1, 0.10.2 and 0.12.0.1.
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from jaxscope.capture._jax.frames import begins_trace, code_positions, traceback_of
+from jaxscope.capture._jax.frames import called_from
 
 _CALLING = frozenset({"custom_lin", "call_hi_primitive_linearized"})
 """Primitives whose transposition calls a backward rule, by name: the second with
 `jax_custom_vjp3`."""
-_LIFTING = ("lift_fwd", "lift_jvp")
-"""Functions of `custom_derivatives` that are given a rule to trace, as their last argument."""
+_LIFTING = ("_interleave_fun", "_jvp_jaxpr_zeros")
+"""Functions of `partial_eval` that are given a rule to trace, as their first argument."""
 
 
 @contextmanager
-def own_lines_of_rules(is_user: Callable[[str], bool]) -> Generator[None]:
-    """Equations of such rules that are traced inside the block name the rule's own lines.
+def own_lines_of_rules() -> Generator[None]:
+    """Equations of such rules that are traced inside the block name the rule's own lines, and
+    around them that of the call.
 
-    `is_user` is whether a file is the user's. The few places that call a rule do so, for the time
-    of the block, without the traceback of the call, which only the equations of libraries get.
-    Blocks may be nested, and end in any order. Without these names: changes nothing.
+    The few places that call a rule do so, for the time of the block, without the traceback of the
+    call, which then is around the rule's frames: where a jaxpr is differentiated, no frame of the
+    caller leads to the user's code. Blocks may be nested, and end in any order. Without these
+    names: changes nothing.
     """
     with ExitStack() as stack:
         try:
-            replaced = list(_callers(is_user))
+            replaced = list(_callers())
         except (ImportError, AttributeError, TypeError):
             replaced = []
         for table, key, ours in replaced:
@@ -44,80 +44,37 @@ def own_lines_of_rules(is_user: Callable[[str], bool]) -> Generator[None]:
         yield
 
 
-def _callers(
-    is_user: Callable[[str], bool],
-) -> Generator[tuple[Any, Any, Callable[..., Any]]]:
+def _callers() -> Generator[tuple[Any, Any, Callable[..., Any]]]:
     """Callers of a rule: the table, its key there, and the function that makes a replacement."""
-    from jax._src import custom_derivatives, linear_util, source_info_util
-    from jax._src.interpreters import ad
+    from jax._src import source_info_util
+    from jax._src.interpreters import ad, partial_eval
 
     current, info = source_info_util._source_info_context, source_info_util.SourceInfo
     info(None, current.context.name_stack)
-
-    class InRule(info):
-        """The context of a rule: gives an equation its own traceback, or that of the call."""
-
-        __slots__ = ("call",)
-
-        def __init__(self, call: Any, name_stack: Any) -> None:
-            super().__init__(None, name_stack)
-            self.call = call
-
-        def replace(self, *, traceback: Any = None, name_stack: Any = None) -> Any:
-            stack = self.name_stack if name_stack is None else name_stack
-            if traceback is None:
-                return InRule(self.call, stack)
-            of_library = _is_of_user(traceback, is_user, inside.__code__) is False
-            return info(self.call if of_library else traceback, stack)
-
-    def inside(rule: Callable[..., Any], context: Any, args: Any, kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        before = current.context
-        current.context = context
-        try:
-            return rule(*args, **kwargs)
-        finally:
-            current.context = before
 
     def with_own_lines(rule: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(rule)
         def call(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             before = current.context
-            return inside(rule, InRule(before.traceback, before.name_stack), args, kwargs)
+            current.context = info(None, before.name_stack)
+            try:
+                return called_from(before.traceback, rule)(*args, **kwargs)
+            finally:
+                current.context = before
 
         return call
 
-    def traced(rule: Callable[..., Any]) -> Callable[..., Any]:
-        """A rule that returns its jaxpr first, in which the equations of libraries are changed."""
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            before = current.context
-            jaxpr, *more = inside(rule, info(None, before.name_stack), args, kwargs)
-            with suppress(Exception):  # of a different JAX: as it is
-                equations = [
-                    equation
-                    if before.traceback is None or _is_of_user(traceback_of(equation), is_user)
-                    else equation.replace(
-                        source_info=info(before.traceback, equation.source_info.name_stack)
-                    )
-                    for equation in jaxpr.eqns
-                ]
-                jaxpr = jaxpr.replace(eqns=equations)
-            return (jaxpr, *more)
-
-        return call
+    def own(rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        return with_own_lines(rule)(*args, **kwargs)
 
     def lifting(lift: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(lift)
-        def lifted(*args: Any, **kwargs: Any) -> Any:
-            given = args
+        def lifted(rule: Any, *args: Any, **kwargs: Any) -> Any:
             with suppress(Exception):  # of a different JAX: as it is
-                *before, rule = args
-                own = traced(rule.call_wrapped)
-                given = (*before, linear_util.wrap_init(own, debug_info=rule.debug_info))
-            return lift(*given, **kwargs)
+                rule = rule.wrap(own, (), None)
+            return lift(rule, *args, **kwargs)
 
         return lifted
 
@@ -126,23 +83,8 @@ def _callers(
         for primitive in [p for p in table if p.name in _CALLING]:
             yield table, primitive, with_own_lines
     for name in _LIFTING:
-        if hasattr(custom_derivatives, name):
-            yield custom_derivatives.__dict__, name, lifting
-
-
-def _is_of_user(
-    traceback: Any, is_user: Callable[[str], bool], end: types.CodeType | None = None
-) -> bool | None:
-    """Whether code of the user's made an equation in a rule, which code `end` called; None where
-    a function made it that is traced inside of the rule."""
-    for code in code_positions(traceback)[0]:
-        if code is end:
-            return False
-        if begins_trace(code):
-            break
-        if is_user(code.co_filename):
-            return True
-    return None
+        if hasattr(partial_eval, name):
+            yield partial_eval.__dict__, name, lifting
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from jaxscope.capture.compiles.open_compile import CompileStage
 from jaxscope.capture.compiles.open_compiles import OpenCompiles
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.source.cell_names import Places
-from jaxscope.capture.source.frames import is_user_file
 from jaxscope.model.compiles import UNOBSERVED, Persistent
 
 T = TypeVar("T")
@@ -134,7 +133,7 @@ class Listener:
         self.missing = tuple(missing)
         # JAX keeps what the user's code traces now, and a later report reads its lines.
         with suppress(Exception):
-            self._lines.enter_context(_jax.own_lines_of_rules(is_user_file))
+            self._lines.enter_context(_jax.own_lines_of_rules())
 
     def _unregister(self) -> None:
         from jax import monitoring

@@ -6,19 +6,18 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 
 from jaxscope.capture import _jax
-from jaxscope.capture.source.frames import is_user_file
 
 
 @contextmanager
 def observed_tracing(vmaps: list[_jax.VmapEntry]) -> Generator[None]:
     """Note the arguments of every vmap traced inside the block, where this JAX lets it.
 
-    Equations of a custom derivative's rule name the user's lines in it, if it has any, and else
+    Equations of a custom derivative's rule name the user's lines in it, if it has any, and then
     that of the call.
     """
     with ExitStack() as stack:
         with suppress(Exception):
             stack.enter_context(_jax.watching_vmaps(vmaps))
         with suppress(Exception):
-            stack.enter_context(_jax.own_lines_of_rules(is_user_file))
+            stack.enter_context(_jax.own_lines_of_rules())
         yield

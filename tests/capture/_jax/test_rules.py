@@ -8,15 +8,16 @@ import os
 import jax
 import jax.numpy as jnp
 import pytest
-from jax._src import custom_derivatives
+from jax._src.interpreters import partial_eval
 from jax.interpreters import ad
 
 import jaxscope
 from jaxscope.analysis.links.line_figures import figures
 from jaxscope.analysis.profile.shares import source_shares
+from jaxscope.capture._jax.equations import as_function
+from jaxscope.capture._jax.frames import code_positions, traceback_of
 from jaxscope.capture._jax.rules import own_lines_of_rules
 from jaxscope.capture.compiles.listener import Listener
-from jaxscope.capture.source.frames import is_user_file
 
 
 @jax.custom_vjp
@@ -178,10 +179,10 @@ def test_the_time_of_a_rule_is_on_its_lines(kind):
 def test_the_functions_of_jax_are_as_before_afterwards():
     def now():
         tables = [ad.primitive_transposes, getattr(ad, "fancy_transposes", {})]
-        return [*map(dict, tables), custom_derivatives.lift_fwd, custom_derivatives.lift_jvp]
+        return [*map(dict, tables), partial_eval._interleave_fun, partial_eval._jvp_jaxpr_zeros]
 
     before = now()
-    outer, inner = own_lines_of_rules(is_user_file), own_lines_of_rules(is_user_file)
+    outer, inner = own_lines_of_rules(), own_lines_of_rules()
     outer.__enter__()
     inner.__enter__()
     assert now() != before
@@ -192,11 +193,11 @@ def test_the_functions_of_jax_are_as_before_afterwards():
 
 
 def test_without_the_names_of_jax_nothing_is_changed(monkeypatch):
-    monkeypatch.delattr(custom_derivatives, "lift_fwd")
+    monkeypatch.delattr(partial_eval, "_interleave_fun")
     monkeypatch.setattr(ad, "primitive_transposes", {})
-    with own_lines_of_rules(is_user_file):
+    with own_lines_of_rules():
         assert ad.primitive_transposes == {}
-        assert not hasattr(custom_derivatives, "lift_fwd")
+        assert not hasattr(partial_eval, "_interleave_fun")
 
 
 @pytest.mark.jax
@@ -209,5 +210,26 @@ def test_an_error_in_a_backward_rule_is_the_users():
         raise ZeroDivisionError("mine")
 
     wrong.defvjp(lambda x: (x, None), fails)
-    with own_lines_of_rules(is_user_file), pytest.raises(ZeroDivisionError, match="mine"):
+    with own_lines_of_rules(), pytest.raises(ZeroDivisionError, match="mine"):
         jax.grad(lambda x: wrong(x))(1.0)
+
+
+CALLS = {
+    "vjp": lambda x: layer(x, x).sum(),
+    "jvp": lambda x: square(x).sum(),
+    "library": lambda x: jax.nn.relu(x).sum(),
+    "nested": lambda x: jax.jit(lambda x: jax.nn.silu(square(x)))(x).sum(),
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_rule_that_runs_when_a_traced_program_is_differentiated_has_its_call_around_it(kind):
+    call = CALLS[kind]
+    with own_lines_of_rules():
+        traced = jax.make_jaxpr(call)(X)
+        made = jax.make_jaxpr(jax.grad(lambda x: as_function(traced)(x)[0]))(X)
+    for equation in made.eqns:
+        codes, offsets = code_positions(traceback_of(equation))
+        assert len(codes) == len(offsets)
+        assert call.__code__ in codes, equation

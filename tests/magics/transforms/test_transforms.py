@@ -383,6 +383,18 @@ def test_inspect_takes_transformed_functions(make: Any) -> None:
     assert len(found.equations) > 3
 
 
+def test_the_rules_of_a_differentiated_cell_are_on_the_lines_that_call_them(
+    notebook: Notebook,
+) -> None:
+    notebook.must("%%jaxgrad -q -n 0 -w w -o r\nh = jax.nn.relu(x * w)\n(h**2).mean()")
+    (program,) = report(notebook).programs
+    lines = {e.primitive: e.span and e.span.line for e in program.equations}
+    assert {name: lines[name] for name in ("max", "gt", "select_n")} == dict.fromkeys(
+        ("max", "gt", "select_n"), 2
+    )
+    assert None not in lines.values()
+
+
 def test_the_report_holds_the_program_before_the_transforms(notebook: Notebook) -> None:
     from jaxscope.capture.program.compile import trace_program
 
