@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import line_magic, magics_class, no_var_expand
@@ -33,6 +34,19 @@ _NAME_THEM = (
 )
 
 
+def _read(line: str) -> tuple[argparse.Namespace, list[str]]:
+    """The options and the names, in any order: no name begins with a dash."""
+    tokens: list[str] = []
+    names: list[str] = []
+    rest = line.replace(",", " ")
+    while rest:
+        options, rest = transforms.split(rest, _PARSER)
+        tokens += options
+        name, _, rest = rest.partition(" ")
+        names += [name] if name else []
+    return _PARSER.parse_args(tokens), names
+
+
 @magics_class
 class Differences(Family):
     """Comparisons of reports."""
@@ -57,10 +71,9 @@ class Differences(Family):
     @documented(_PARSER, _EXAMPLES)
     def jaxdiff(self, line: str) -> None:
         __tracebackhide__ = True
-        tokens, rest = transforms.split(line, _PARSER)
-        given = _PARSER.parse_args(tokens)
+        given, names = _read(line)
         transforms.check_name(given.report, "diff")
-        before, after = self._reports(rest.replace(",", " ").split())
+        before, after = self._reports(names)
         from jaxscope.results.report_diff import compare_reports
 
         with display.attempt("compare the reports"):  # they may be of a broken or foreign file

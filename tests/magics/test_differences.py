@@ -61,6 +61,9 @@ def test_reports_are_named_one_or_both(shell: Any, capsys: Any) -> None:
     assert both.count("\n") == 1
     shell.run_cell("%jaxdiff -q b a")
     assert "operations" not in capsys.readouterr().out
+    shell.run_cell("%jaxdiff a -q b -o change")  # options may follow the names
+    assert capsys.readouterr().out == both
+    assert shell.user_ns["change"].summary() in both
 
 
 def test_what_cannot_be_compared_is_said_in_a_sentence(shell: Any, capsys: Any) -> None:
@@ -76,6 +79,7 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(shell: Any, capsys: Any) 
     assert "got 3 names: a a a" in refused(shell, "%jaxdiff a a a", capsys)
     assert "-o needs a name" in refused(shell, "%jaxdiff -o 1 a", capsys)
     assert "There is no option --wrong" in refused(shell, "%jaxdiff --wrong", capsys)
+    assert "There is no option --wrong" in refused(shell, "%jaxdiff a a --wrong", capsys)
 
 
 def test_the_same_report_twice_is_the_same_program(shell: Any, capsys: Any) -> None:
