@@ -104,6 +104,13 @@ export class ReportModel {
     return cached(this.equationCache, key, equations);
   }
 
+  /** The reason why no line is linked to a stage; empty where lines are. */
+  get unlinked(): string {
+    const { equations = [], stages = [] } = this.programJson ?? {};
+    const jaxpr = stages.find(({ kind }) => kind === "jaxpr");
+    return equations.length ? "" : (jaxpr?.unavailable?.reason ?? "");
+  }
+
   /** Whether a line is also linked to the equations of the functions that it calls. */
   get followsCallers(): boolean {
     return this.callers;

@@ -157,7 +157,9 @@ class Report implements Rendered {
     const { openBeside } = this.host;
     if (openBeside) {
       const beside = () => openBeside.call(this.host);
-      room.append(button("open beside", "Open beside the notebook, in a panel", beside));
+      const node = button("", "Open beside the notebook, in a panel", beside);
+      node.append(element("span", "jxs-unit", "open "), "beside");
+      room.append(node);
     }
     top.append(room);
   }
@@ -230,14 +232,14 @@ function showFacts(top: HTMLElement, [title = "", ...rest]: readonly string[], l
   facts[rest.length > 1 ? lead : 0]?.classList.add("jxs-lead");
   top.querySelector("h1")?.replaceWith(element("h1", "", title));
   top.querySelector(".jxs-facts")?.replaceChildren(...facts);
-  top.title = [title, ...rest].join(" · ");
+  top.title = [title, ...rest].join(" · ").replaceAll("`", "");
 }
 
 /** What goes where there is little room: parentheses at the end of a fact, then `per call`. */
 function withAside(fact: string): (Node | string)[] {
   const [, main = "", unit, aside] = /^(.+?)( per call)?( \([^()]*\))?$/.exec(fact) ?? [];
   return [
-    main,
+    ...quoted(main),
     ...(unit ? [element("span", "jxs-unit", unit)] : []),
     ...(aside ? [element("span", "jxs-extra", aside)] : []),
   ];

@@ -291,6 +291,25 @@ test("the card of a line says its time, its limit, what it became and what it sa
   expect(part).toContain("the whole line: 3.5 %");
 });
 
+test("of a program without a jaxpr no equation is claimed or denied", () => {
+  const unavailable = { kind: "jaxpr", reason: "a profiled cell has no jaxpr." } as const;
+  const stages = program.stages.map((each) =>
+    each.kind === "jaxpr" ? { ...each, text: null, unavailable } : each,
+  );
+  const cell = { ...program, stages, equations: [] } as ProgramJson;
+  const report = model({}, { programs: [cell] });
+  expect(report.unlinked).toBe("a profiled cell has no jaxpr.");
+  const texts = new StageTexts(report);
+  expect(statusWords(report, report.ofSource(3), texts)).toEqual(["Line 3"]);
+  expect(statusWords(report, report.ofStage("optimized_hlo", 1), texts)).not.toContain(
+    "no equation is linked to it",
+  );
+  // That of an empty function is there, and has none.
+  const empty = model({}, { programs: [{ ...program, equations: [] }] });
+  expect(empty.unlinked).toBe("");
+  expect(statusWords(empty, empty.ofSource(3), new StageTexts(empty))).toContain("no equation");
+});
+
 test("the status line of an instruction has its shape, work and time", () => {
   const line = lineOf("optimized_hlo", " fusion(");
   const instructions = {

@@ -138,6 +138,15 @@ test("a viewer that is closed before it was unpacked draws nothing later", async
   expect(rendered.model).toBeUndefined();
 });
 
+test("a name in the first line is code, and has no backticks", () => {
+  const parent = place();
+  const rendered = renderReport(parent, payload({ summary: "cell · runs `step` again" }), host);
+  expect(parent.querySelector(".jxs-facts")?.textContent).toBe("runs step again");
+  expect(parent.querySelector(".jxs-facts code")?.textContent).toBe("step");
+  expect(parent.querySelector<HTMLElement>("header")?.title).toBe("cell · runs step again");
+  rendered.dispose();
+});
+
 test("words of a report are text and never markup", () => {
   const parent = place();
   const rendered = renderReport(

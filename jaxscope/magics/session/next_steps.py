@@ -106,8 +106,16 @@ def _diff(report: Report, session: Session) -> NextStepJson | None:
 
 
 def _shape(record: Record) -> Any:
-    """The code without the line of the magic, and the inputs of the programs."""
-    texts = [re.sub(r"\A%%.*", "", source.text) for source in record.sources]
+    """The code without the line of the magic, and the inputs of the programs.
+
+    Not the cells that made the arrays alive after a profiled cell: these differ in every run.
+    """
+    live = {one.source for one in record.profile.live} if record.profile else set()
+    texts = [
+        re.sub(r"\A%%.*", "", source.text)
+        for number, source in enumerate(record.sources)
+        if number == 0 or number not in live
+    ]
     return texts, [(p.title, [v.aval for v in p.inputs], len(p.equations)) for p in record.programs]
 
 

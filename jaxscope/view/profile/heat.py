@@ -28,14 +28,18 @@ def heat(
         near = {line + step for line in rows for step in range(-_NEAR, _NEAR + 1)}
         shown = [line for line in shown if line in near]
     known = {number: rows.get(number, Beside(("",) * len(heads))) for number in shown}
-    return _html(lines, known, heads), _text(lines, known, heads)
+    # Without a bar, their column would take the room of the code.
+    has_bars = any(row.share > 0 for row in known.values())
+    return _html(lines, known, heads, has_bars), _text(lines, known, heads, has_bars)
 
 
-def _html(lines: Sequence[str], known: Mapping[int, Beside], heads: Sequence[str]) -> Html:
+def _html(
+    lines: Sequence[str], known: Mapping[int, Beside], heads: Sequence[str], has_bars: bool
+) -> Html:
     body: list[Html] = []
     for number in with_gaps(known, len(lines)):
         if isinstance(number, str):
-            blank = tag("td", colspan=len(heads) + 2)
+            blank = tag("td", colspan=len(heads) + 1 + has_bars)
             body.append(tag("tr", blank, tag("td", number, class_="muted")))
             continue
         row = known[number]
@@ -47,18 +51,19 @@ def _html(lines: Sequence[str], known: Mapping[int, Beside], heads: Sequence[str
             tag(
                 "tr",
                 *(tag("td", word, align="right") for word in row.words),
-                tag("td", tag("svg", drawn, **box), class_="heat"),
+                tag("td", tag("svg", drawn, **box), class_="heat") if has_bars else NOTHING,
                 tag("td", str(number), align="right"),
                 tag("td", tag("pre", python(lines[number - 1], _LONGEST))),
             )
         )
     titles = [tag("th", head, scope="col", align="right") for head in heads]
-    head = tag("thead", tag("tr", *titles, *[tag("th")] * 3)) if any(heads) else NOTHING
+    titles += [tag("th")] * (2 + has_bars)
+    head = tag("thead", tag("tr", *titles)) if any(heads) else NOTHING
     return tag("table", head, tag("tbody", *body), class_="lines")
 
 
 def _text(
-    lines: Sequence[str], known: Mapping[int, Beside], heads: Sequence[str]
+    lines: Sequence[str], known: Mapping[int, Beside], heads: Sequence[str], has_bars: bool
 ) -> tuple[str, ...]:
     gutter = len(str(len(lines)))
     widths = [
@@ -68,7 +73,8 @@ def _text(
     out: list[str] = []
     if any(heads):
         out.append("  ".join(f"{h:>{w}}" for h, w in zip(heads, widths, strict=True)))
-    beside = sum(widths) + 2 * len(widths) + _BAR + 1 + gutter
+    width = _BAR if has_bars else 0
+    beside = sum(widths) + 2 * len(widths) + width + 1 + gutter
     for number in with_gaps(known, len(lines)):
         if isinstance(number, str):
             out.append(f"{' ' * beside} {number}")
@@ -78,5 +84,5 @@ def _text(
             " " * (w - columns(word)) + word for word, w in zip(row.words, widths, strict=True)
         )
         code = fitted(visible(lines[number - 1]), _WIDTH)
-        out.append(f"{text}  {bar(row.share, _BAR):<{_BAR}} {number:>{gutter}} │ {code}".rstrip())
+        out.append(f"{text}  {bar(row.share, _BAR):<{width}} {number:>{gutter}} │ {code}".rstrip())
     return tuple(out)

@@ -92,6 +92,7 @@ function measured(size: Size): string {
   return parts.length ? ` (${parts.join(", ")})` : "";
 }
 
-function sentence(words: string): string {
+/** With a full stop at its end. */
+export function sentence(words: string): string {
   return /[.!?]$/.test(words) ? words : `${words}.`;
 }

@@ -42,7 +42,8 @@ function ofSource(model: ReportModel, selection: Selection, texts: Texts): strin
   const figures = lineFigures(model)[line] ?? {};
   const costs = [...timeWords(figures), ...costWords(figures)];
   const saved = figures.residuals ? [`saves ${sizeOf(figures.residuals)} for backward`] : [];
-  if (!soft.size) return [where, ...timeWords(figures), "no equation"];
+  const none = model.unlinked ? [] : ["no equation"];
+  if (!soft.size) return [where, ...timeWords(figures), ...none];
   if (hot.size === soft.size) {
     const apart = remarkWords(model, hot, texts);
     return [where, ...costs, ...equationWords(model, hot, "", line, texts), ...apart, ...saved];
@@ -148,7 +149,7 @@ function ofStage(
   const { line, soft } = selection;
   const parts = [`${STAGE_KIND_LABELS[kind]} line ${line}`];
   if (kind === "optimized_hlo") parts.push(...instruction(model, line, texts));
-  if (!soft.size) return [...parts, "no equation is linked to it"];
+  if (!soft.size) return model.unlinked ? parts : [...parts, "no equation is linked to it"];
   parts.push(
     soft.size === 1
       ? primitives(model, soft)

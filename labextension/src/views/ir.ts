@@ -13,6 +13,7 @@ import { FIRST } from "../ir/settings";
 import { SourcePane } from "../ir/source";
 import type { StagePane } from "../ir/stage";
 import { Stages } from "../ir/stages";
+import { sentence } from "../ir/states";
 import { statusWords } from "../ir/status";
 import { StageTexts } from "../ir/texts";
 import { Toolbar } from "../ir/toolbar";
@@ -34,7 +35,7 @@ export class IrView implements View {
   private readonly stages: Stages;
   private readonly status: HTMLElement;
   private readonly key: HTMLElement;
-  private readonly idle: string;
+  private readonly notes: string;
   private readonly search: SearchBox;
   /** The pane from which the search began. */
   private focusedLast: SourcePane | StagePane | null = null;
@@ -83,7 +84,7 @@ export class IrView implements View {
       opened: (fresh) => this.opened(fresh),
       fitted: () => this.fit(),
     });
-    this.idle = model.programJson && notes.length ? notes.join(" · ") : HINT;
+    this.notes = model.programJson ? notes.join(" · ") : "";
     this.status = element("div", "jxs-status", ...quoted(this.idle));
     this.status.setAttribute("role", "status");
     this.key = legend(differentiates(model));
@@ -233,6 +234,12 @@ export class IrView implements View {
     this.pinned = null;
     model.chooseSource(other);
     return true;
+  }
+
+  /** The words below the code while no line is selected. */
+  private get idle(): string {
+    const { unlinked } = this.model;
+    return this.notes || (unlinked ? `No line is linked to a stage: ${sentence(unlinked)}` : HINT);
   }
 
   private draw(): void {

@@ -111,6 +111,18 @@ def test_two_runs_that_differ_offer_their_difference(notebook: Notebook) -> None
     assert "There is no one report of In [99]" in str(notebook.run("%jaxdiff 99").error)
 
 
+def test_other_arrays_alive_after_a_profiled_cell_are_no_change_of_it(notebook: Notebook) -> None:
+    cell = "%%jaxprof\n# once\nf = jax.jit(lambda v: jnp.sin(v).sum())\nf(x)"
+    notebook.must(cell)
+    notebook.must("kept = jnp.ones(1000)")
+    notebook.must(cell)
+    reports = getattr(notebook.shell, NAME).session.reports
+    assert len(reports[0].record.sources) < len(reports[1].record.sources)
+    assert not any(one.startswith("%jaxdiff") for one in code(notebook))
+    notebook.must(cell.replace("sin", "cos"))
+    assert any(one.startswith("%jaxdiff") for one in code(notebook))
+
+
 @pytest.mark.usefixtures("faster")
 def test_a_finding_with_a_fix_offers_to_try_it(notebook: Notebook) -> None:
     notebook.must("table = jnp.ones((200, 200))\nv = jnp.ones(200)")

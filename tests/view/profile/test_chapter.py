@@ -234,6 +234,16 @@ def test_a_bar_is_as_long_as_its_share() -> None:
     assert "▏" in drawing[3]
 
 
+def test_without_bars_their_column_is_left_to_the_code() -> None:
+    rows = {1: Beside(("1 ms",), 0.0), 40: Beside(("2 ms",), 0.0)}
+    html, drawing = heat.heat("x\n" * 40, rows, ("time",))
+    assert "<svg" not in html
+    assert html.count("<th>") == 2
+    assert html.count("colspan=2>") == 1
+    assert drawing[1] == "1 ms    1 │ x"
+    assert drawing[4].index("⋮") == drawing[1].index("│")
+
+
 def test_of_a_long_source_the_lines_near_those_with_figures_are_shown() -> None:
     rows = {70: Beside(("1 ms",), 1.0), 99: Beside(("2 ms",), 1.0)}
     html, drawing = heat.heat("\n".join("x" * 3 for _ in range(100)), rows, ("",))
