@@ -412,14 +412,14 @@ def cell_run_again():
     defined(text, "<ipython-input-4-again>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` changed since compilation 1.")
+@case((K.REDEFINED, "f"), says="The code of `f` changed.")
 def cell_edited():
     defined("@jax.jit\ndef f(x):\n    return x - 1\n", "<ipython-input-3-edit>")(ones(3))
     yield
     defined("@jax.jit\ndef f(x):\n    return x - 2\n", "<ipython-input-4-edit>")(ones(3))
 
 
-@case((K.REDEFINED, "f"), says="The code of `f` changed since compilation 1.")
+@case((K.REDEFINED, "f"), says="The code of `f` changed.")
 def only_a_name_in_the_code_changed():
     text = "import jax.numpy as jnp\n@jax.jit\ndef f(x):\n    return jnp.{}(x)\n"
     defined(text.format("sin"), "<ipython-input-3-name>")(ones(3))
@@ -427,7 +427,7 @@ def only_a_name_in_the_code_changed():
     defined(text.format("cos"), "<ipython-input-4-name>")(ones(3))
 
 
-@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second function.")
+@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second one.")
 def the_same_lambda_on_two_lines():
     text = "f = jax.jit(lambda x: x - 19)\ng = jax.jit(lambda x: x - 19)\nf(x)\n"
     g = defined(text, "<ipython-input-3-lambdas>", name="g")
@@ -435,7 +435,7 @@ def the_same_lambda_on_two_lines():
     g(ones(3))
 
 
-@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second function.")
+@case((K.NEW_FUNCTION, "<lambda>"), says="but is a second one.")
 def the_same_lambda_twice_on_one_line():
     text = "f = jax.jit(lambda x: x - 21); g = jax.jit(lambda x: x - 21); f(x)\n"
     g = defined(text, "<ipython-input-3-lambdas>", name="g")
@@ -687,7 +687,7 @@ def setting_log_compiles():
         f(ones(3))
 
 
-@case((K.CACHE_CLEARED, "f"), says="JAX had dropped its program")
+@case((K.CACHE_CLEARED, "f"), says="JAX had dropped the earlier program")
 def caches_cleared():
     f = fresh()
     f(ones(3))

@@ -44,7 +44,7 @@ def causes(run: Program) -> list[Cause]:
     return [cause for made in block.compiles() for cause in made.causes]
 
 
-@program(K.NEW_FUNCTION, r"has the code of a function that JAX had traced before, but is a new")
+@program(K.NEW_FUNCTION, r"has the code of an earlier function, but is a new")
 def a_new_lambda():
     def make() -> Any:
         return jax.jit(lambda x: x * 3)

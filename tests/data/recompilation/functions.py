@@ -301,7 +301,7 @@ shifted(ones(3))
 shifted(ones(3))
 
 # ==== edited code
-# cause: redefined | The code of `shifted` changed since compilation 1.
+# cause: redefined | The code of `shifted` changed.
 # -- first
 @jax.jit
 def shifted(x):

@@ -631,7 +631,7 @@ loss(model, b)
 loss(model, padded)
 
 # ==== a dropout rate of a linen module in a closure
-# cause: new_function | has the code of compilation 1, but is a new function object
+# cause: new_function | has the code of an earlier function, but is a new function object
 # fix: Define and jit it once
 # needs: flax
 import flax.linen as nn

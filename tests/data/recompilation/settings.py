@@ -342,7 +342,7 @@ fast(ones(3))
 fast(ones(3))
 
 # ==== the cache of one function cleared
-# cause: cache_cleared | Nothing changed since compilation 1: JAX had dropped its program.
+# cause: cache_cleared | Nothing changed: JAX had dropped the earlier program.
 # fix: Look for `jax.clear_caches()` and `.clear_cache()`
 @jax.jit
 def cube(x):
@@ -396,7 +396,7 @@ square(np.ones(3))
 square(np.ones(3))
 
 # ==== all caches cleared
-# cause: cache_cleared | Nothing changed since compilation 1: JAX had dropped its program.
+# cause: cache_cleared | Nothing changed: JAX had dropped the earlier program.
 # fix: Look for `jax.clear_caches()`
 @jax.jit
 def cube(x):

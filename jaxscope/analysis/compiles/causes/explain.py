@@ -116,7 +116,7 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
     edited = [d for d in found if isinstance(d, diff.Redefinition) and d.code == "edited"]
     # New code must be compiled, however it is called.
-    causes = [worded(d, signature, one.serial) for d in edited or found]
+    causes = [worded(d, signature) for d in edited or found]
     return Explained(tuple(causes), one.serial)
 
 

@@ -30,8 +30,8 @@ _DTYPES = {
 } | {"bf16": "bfloat16", "bool": "bool_"}
 
 
-def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
-    """The cause with its sentence and its fix; `nearest` is the compilation it compares with."""
+def worded(d: Difference, signature: CallSignature) -> Cause:
+    """The cause with its sentence and its fix."""
     name = signature.function.name
     same = d.before == d.after
     change = f"now a different `{d.after}`" if same else f"{d.before} → {d.after}"
@@ -64,14 +64,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
                 "function."
             )
         case CauseKind.NEW_FUNCTION if d.elsewhere:
-            text = f"{path}{here} has the code of compilation {nearest}, but is a second function."
+            text = f"{path}{here} has the code of an earlier function, but is a second one."
             fix = f"Define and jit it once, and call that in both places: {_IDENTITY}."
         case CauseKind.NEW_FUNCTION:
-            earlier = (
-                f"compilation {nearest}" if nearest else "a function that JAX had traced before"
-            )
             text = (
-                f"{path}{here} has the code of {earlier}, but is a new function object; "
+                f"{path}{here} has the code of an earlier function, but is a new function object; "
                 f"{_IDENTITY}."
             )
             fix = (
@@ -80,11 +77,11 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             )
         case CauseKind.FUNCTION_COLLECTED:
             text = (
-                f"The function of compilation {nearest} was garbage-collected with its programs; "
+                "The earlier function was garbage-collected with its programs; "
                 f"{path}{here} is a new object."
             )
             fix = "Keep a reference to the jitted function instead of creating it for each call."
-        case CauseKind.REDEFINED if d.of_cell and d.code == "edited":
+        case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path if d.path else 'the cell'} changed."
         case CauseKind.REDEFINED if d.of_cell:
             called = signature.function.called
@@ -92,8 +89,6 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             text = f"{same} are unchanged, so something that it calls or reads changed."
             if not d.known:
                 text = f"Something that {f'`{called}`' if called else 'the cell'} reads changed."
-        case CauseKind.REDEFINED if d.code == "edited":
-            text = f"The code of {path} changed since compilation {nearest}."
         case CauseKind.REDEFINED:
             text = f"{path} was redefined with the same code{here}, as a new function object."
             fix = "Keep the definition in its own cell, and rerun only the cell that calls it."
@@ -332,7 +327,7 @@ def worded(d: Difference, signature: CallSignature, nearest: int) -> Cause:
             text = f"The compiler options changed: {change}."
             fix = "Set the compiler options once: each set of options is a separate program."
         case CauseKind.CACHE_CLEARED:
-            text = f"Nothing changed since compilation {nearest}: JAX had dropped its program."
+            text = "Nothing changed: JAX had dropped the earlier program."
             fix = (
                 "Look for `jax.clear_caches()` and `.clear_cache()`; JAX also drops what was not "
                 "used for thousands of other programs."

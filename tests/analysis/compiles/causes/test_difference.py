@@ -401,7 +401,7 @@ EXAMPLES = {
 def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
     """A kind without a sentence does not type-check; `assert_never` raises for it here."""
     one = of("x", "f32[3]", "f32[4]", **EXAMPLES.get(kind, {}))
-    cause = worded(one, call(array(4)), 7)
+    cause = worded(one, call(array(4)))
     assert (cause.kind, cause.path) == (kind, "x")
     for text in (cause.text, cause.fix):
         assert text.endswith(".")
