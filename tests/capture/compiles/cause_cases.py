@@ -269,6 +269,31 @@ def pytree_key_gone():
     f({"a": ones(2)})
 
 
+@dataclasses.dataclass
+class Params:
+    w: Any
+    act: str = "relu"
+
+
+jax.tree_util.register_dataclass(Params, data_fields=["w"], meta_fields=["act"])
+
+
+@case((K.STATIC_VALUE, "p.act"), (K.STRUCTURE, "p.w['b']"))
+def a_leaf_and_a_static_field():
+    f = jax.jit(lambda p: jax.tree.map(jnp.sum, p))
+    f(Params({"a": ones(2), "b": ones(2)}))
+    yield
+    f(Params({"a": ones(2)}, "gelu"))
+
+
+@case((K.STATIC_VALUE, "p.act"), (K.STRUCTURE, "p.w['a']"))
+def a_leaf_in_place_of_none_and_a_static_field():
+    f = jax.jit(lambda p: jax.tree.map(jnp.sum, p))
+    f(Params({"a": None, "b": ones(2)}))
+    yield
+    f(Params({"a": ones(2), "b": ones(2)}, "gelu"))
+
+
 @case((K.STRUCTURE, "x"), says="(treedef) of `x` changed: list → tuple.")
 def pytree_list_and_tuple():
     f = jax.jit(lambda x: x[0])

@@ -102,6 +102,7 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Differen
                     else (_leaf_text(before, path), _NONE)
                 )
                 yield diff.StructureChange(now.name + path, *texts, change="container", leaves=1)
+            yield from parts.in_fields(now.name, was.parts, is_now.parts)
             return
         if bool(come) != bool(gone):
             states, change = (
@@ -111,6 +112,7 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Differen
             yield diff.StructureChange(
                 now.name + first, *states, leaves - 1, change=change, leaves=leaves
             )
+            yield from parts.in_fields(now.name, was.parts, is_now.parts)
             return
     leaves = len(gone) + len(come)
     found = parts.in_treedef(now.name, was.parts, is_now.parts)

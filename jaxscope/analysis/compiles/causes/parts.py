@@ -82,6 +82,12 @@ def in_treedef(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) 
     ]
 
 
+def in_fields(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
+    """Differences in the static fields, where the leaves differ too."""
+    own, now = ([part for part in parts if part.field] for parts in (old, new))
+    return in_treedef(name, own, now)
+
+
 def _of_treedef(name: str, before: StaticPart, now: StaticPart, *, renewed: str) -> Difference:
     path, texts = name + now.path, around_change(before.text, now.text)
     field = name + now.field
