@@ -11,7 +11,7 @@ from jaxscope.analysis.cost.roofline import (
 )
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
-from jaxscope.model import Cost, Finding, FindingKind, Form, Program, Record, Roofline
+from jaxscope.model import Batching, Cost, Finding, FindingKind, Form, Program, Record, Roofline
 from jaxscope.words import count, seconds
 
 SLOW_DEVICE = 1e9
@@ -113,13 +113,14 @@ def _host_bound(program: Program, record: Record) -> Iterator[Finding]:
             return
     elif not _is_little(program, call.median_s):
         return
+    batched = "vmap" in program.transforms or isinstance(program.vmap, Batching)
+    larger = "map over a larger batch" if batched else "batch calls with `jax.vmap`"
     yield Finding(
         FindingKind.HOST_BOUND,
         None,
         f"{program.title} is host-bound{_for_one(program, record)}: most of a call is dispatch, "
         "not computation.",
-        "Do more work per call: move the loop around it into `jax.lax.scan`, or batch calls with "
-        "`jax.vmap`.",
+        f"Do more work per call: move the loop around it into `jax.lax.scan`, or {larger}.",
         f"Dispatch takes {100 * share:.0f} % of the {seconds(call.median_s)} per call "
         f"({count(len(call.samples), 'round')}).",
     )

@@ -112,7 +112,9 @@ def _check(level: Level, name: str) -> None:
         )
     if not slots or root(name) != name:
         raise level.unknown("-w", name)
-    whole = [slot for slot in slots if not _is_float(level, slot)]
+    # Of an NNX object its Params: dropout has counters, too.
+    chosen = jax.tree_util.tree_leaves(level.inputs.trees((name,), lambda slot: slot)[name])
+    whole = [slot for slot in chosen or slots if not _is_float(level, slot)]
     if whole:
         path, dtype = level.arguments.leaves[whole[0]].path, level.dtype(whole[0])
         raise TransformError(

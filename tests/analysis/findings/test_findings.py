@@ -20,6 +20,7 @@ from jaxscope.analysis.findings.calls import uncertainty
 from jaxscope.analysis.findings.evidence import TracedCode, line_of
 from jaxscope.analysis.python.parse import parsed
 from jaxscope.model import (
+    Batching,
     Compile,
     CompileKind,
     Cost,
@@ -153,6 +154,16 @@ def test_a_call_that_is_mostly_dispatch_is_host_bound() -> None:
         "jit(cell) is host-bound: most of a call is dispatch, not computation."
     )
     assert finding.evidence == "Dispatch takes 80 % of the 10 µs per call (11 rounds)."
+
+
+def test_a_host_bound_program_under_vmap_is_to_map_over_more() -> None:
+    bound = timed(call(10e-6), Timing("dispatch", CPU, (8e-6,)))
+    inside = replace(bound, vmap=Batching((), ()))
+    for program in (replace(bound, transforms=("jit", "vmap")), inside):
+        (finding,) = of(FindingKind.HOST_BOUND, evidence(program))
+        assert finding.fix.endswith("or map over a larger batch.")
+    (finding,) = of(FindingKind.HOST_BOUND, evidence(bound))
+    assert finding.fix.endswith("or batch calls with `jax.vmap`.")
 
 
 def test_a_finding_about_a_program_names_it_where_there_are_several() -> None:

@@ -88,6 +88,23 @@ def test_the_gradient_by_a_model_is_a_state_of_its_parameters(notebook: Notebook
     same(ran.value, plain)
 
 
+def test_a_model_with_dropout_is_differentiated_by_its_parameters(
+    notebook: Notebook, nnx: Any
+) -> None:
+    """Its key and its counter are integers."""
+    notebook.must(
+        "drop = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))"
+        "\nplain = nnx.grad(lambda m: (m(x) ** 2).mean())(nnx.clone(drop))"
+    )
+    ran = notebook.must("%%jaxgrad -q -n 1 -w drop\n(drop(x) ** 2).mean()")
+    names = notebook.names
+    assert jax.tree.structure(ran.value) == jax.tree.structure(names["plain"])
+    assert all(jax.tree.leaves(jax.tree.map(np.allclose, ran.value, names["plain"])))
+    assert int(names["drop"].layers[1].rngs.count[...]) == 1
+    refused = notebook.run("rngs = nnx.Rngs(2)\n%jaxgrad -w r (lambda r: r.count[...].sum())(rngs)")
+    assert "`r.default.count` is uint32" in refused.message
+
+
 def test_a_model_under_a_map_stays_whole(notebook: Notebook, nnx: Any) -> None:
     notebook.must("%%jaxvmap -q -n 1 -i x=0\np = model(x)")
     same(notebook.names["p"], notebook.names["model"](notebook.names["x"]))
