@@ -92,6 +92,8 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.REDEFINED:
             text = f"{path} was redefined with the same code{here}, as a new function object."
             fix = "Keep the definition in its own cell, and rerun only the cell that calls it."
+            if ".py:" in d.after:  # by `%run`, or a module that was loaded again
+                fix = "Import it instead of running its file again, and repeat only the call."
         case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."

@@ -409,6 +409,12 @@ def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
     assert "`x`" in cause.text or kind in WITHOUT_PATH
 
 
+@pytest.mark.parametrize(("where", "fix"), [("In [2]:1", "own cell"), ("train.py:3", "Import it")])
+def test_a_file_that_runs_again_is_to_be_imported(where, fix):
+    again = diff.Redefinition("f", after=where, code="same")
+    assert fix in worded(again, call(array(4))).fix
+
+
 @pytest.mark.parametrize(
     ("old", "new", "name"),
     [
