@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from jaxscope import words
 from jaxscope.analysis.compiles.series import ValueSeries, describe, listed
 from jaxscope.model import Cause, CauseKind, Compile
 from jaxscope.model.compiles import FIRST_TIMES
@@ -34,6 +33,10 @@ _HOIST = (
     "Create the function once, outside the loop, and pass what changes as an argument: JAX caches "
     "programs by function identity."
 )
+_STRONG = (
+    "Give every argument its dtype before the first call: an array by `jnp.asarray(x, x.dtype)`, a "
+    "Python scalar by `jnp.asarray(value, jnp.float32)`."
+)
 _BODY = "Define the body once, outside the loop, or put the call into a function under `jax.jit`."
 
 PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
@@ -47,7 +50,7 @@ PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
     CauseKind.CALL_STYLE: ("the arguments are passed in different ways", ""),
     CauseKind.STRUCTURE: ("the pytree structure (treedef) of an argument changes", ""),
     CauseKind.DTYPE: ("the dtypes of the arguments change", ""),
-    CauseKind.WEAK_TYPE: ("Python scalars and arrays alternate", ""),
+    CauseKind.WEAK_TYPE: ("weak types of the arguments change", _STRONG),
     CauseKind.DEVICE: ("the device changes", ""),
     CauseKind.SHARDING: ("the sharding changes", ""),
     CauseKind.CONTEXT: ("a config setting of JAX changes", ""),
@@ -96,8 +99,9 @@ def explained(group: Sequence[Compile]) -> tuple[str, str]:
         else:
             name = group[0].fun_name
             text, fix, path = _pattern(name, widest[0], causes, elsewhere=elsewhere)
-        if len(alike) > 1:
-            text += f", and {words.count(len(alike) - 1, 'other argument')} with it"
+        # Not their number: arguments that change alike are one cause.
+        if beside := [path for _, path in alike if path not in ("", widest[1])]:
+            text += f", and `{beside[0]}`{' and others' if len(beside) > 1 else ''} with it"
         if len(mine) < len(again) and len(mine) > 1:
             text += f" in {len(mine)}" + ("" if texts else f" of {len(again)} recompilations")
         elif len(mine) < len(again):

@@ -278,9 +278,21 @@ def test_arguments_that_always_change_together_are_one_pattern() -> None:
     ]
     (storm,) = storms([compiled("f", 3, FIRST), *made])
     assert storm.pattern == (
-        "`x` has 4 different shapes (f32[17,8], f32[24,8], f32[31,8], f32[20,8]), "
-        "and 1 other argument with it"
+        "`x` has 4 different shapes (f32[17,8], f32[24,8], f32[31,8], f32[20,8]), and `y` with it"
     )
+
+
+def test_weak_types_that_settle_are_no_alternation_and_have_one_fix() -> None:
+    kinds = {"params": "float32", "count": "int32"}
+    changed = [
+        Cause(CauseKind.WEAK_TYPE, path, "weak", "strong", "", fix=f"Use `{dtype}`.")
+        for path, dtype in kinds.items()
+    ]
+    last = Cause(CauseKind.WEAK_TYPE, "state", "weak", "strong", "", fix="Use `float32`.")
+    (storm,) = storms([compiled("f", 3, FIRST), compiled("f", 3, *changed), compiled("f", 3, last)])
+    assert storm.pattern == "weak types of the arguments change"
+    assert storm.fix.startswith("Give every argument its dtype before the first call")
+    assert "Use" not in storm.fix
 
 
 def test_no_exception_has_the_reason_of_another() -> None:
