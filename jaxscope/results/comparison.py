@@ -103,10 +103,11 @@ class Comparison(Saved):
     def break_even(
         self, label: str, against: str = "", device: str = "", **size: float
     ) -> sweep.BreakEven | None:
-        """Number of calls after which compilation pays off; None when either was not measured."""
+        """Number of calls after which compilation pays off; None where the rounds do not say which
+        is faster."""
         row = self.row(label, device, **size)
         base = self.row(against or self._record.baseline, row.device, **size)
-        return sweep.break_even(row, base)
+        return sweep.break_even(self._record, row, base)
 
     def _size(self, given: Mapping[str, float]) -> sweep.Size:
         sizes = self._record.sizes

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxscope.analysis.comparison import stats
-from jaxscope.analysis.comparison.validity import unfit
 from jaxscope.model.comparison import ComparisonRecord, ComparisonRow, Phases, Ratio, RatioVerdict
 
 Size = tuple[tuple[str, float], ...]
@@ -162,14 +161,37 @@ class BreakEven:
     """Calls after which the whole is cheaper; infinite when never."""
 
 
-def break_even(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
+def break_even(
+    record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow
+) -> BreakEven | None:
     """The number of calls after which the row's implementation has caught up with the baseline.
 
-    From the medians; the baseline's own preparation counts too. None without rounds, or where the
-    times are not of the same work.
+    From the medians; the baseline's own preparation counts too. None where the rounds do not say
+    which of the two is faster.
     """
-    if not row.measured or not base.measured or unfit(row) or unfit(base):
+    return _caught_up(row, base) if _is_decided(record, row, base) else None
+
+
+def overtaken(
+    record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow
+) -> BreakEven | None:
+    """The calls after which the baseline's longer preparation pays off; None where it never does.
+
+    As `break_even`, with the two rows swapped.
+    """
+    found = _caught_up(base, row) if _is_decided(record, row, base) else None
+    if found is None or found.preparation_s <= preparation(row) or math.isinf(found.calls):
         return None
+    return found
+
+
+def _is_decided(record: ComparisonRecord, row: ComparisonRow, base: ComparisonRow) -> bool:
+    if not row.measured or not base.measured:
+        return False
+    return stats.ratio(record, row, base).verdict in (RatioVerdict.FASTER, RatioVerdict.SLOWER)
+
+
+def _caught_up(row: ComparisonRow, base: ComparisonRow) -> BreakEven:
     mine, theirs = statistics.median(row.samples), statistics.median(base.samples)
     extra = preparation(row) - preparation(base)
     saved = theirs - mine
@@ -178,17 +200,6 @@ def break_even(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
     else:
         calls = max(math.ceil(extra / saved), 1.0) if saved > 0 else math.inf
     return BreakEven(preparation(row), saved, calls)
-
-
-def overtaken(row: ComparisonRow, base: ComparisonRow) -> BreakEven | None:
-    """The calls after which the baseline's longer preparation pays off; None where it never does.
-
-    As `break_even`, with the two rows swapped.
-    """
-    found = break_even(base, row)
-    if found is None or found.preparation_s <= preparation(row) or math.isinf(found.calls):
-        return None
-    return found
 
 
 def preparation(row: ComparisonRow) -> float:

@@ -202,11 +202,11 @@ def _buts(record: ComparisonRecord, subject: Contender, size: Size) -> list[str]
             "complex conjugate" in doubt.text for doubt in (*row.warnings, *base.warnings)
         )
         found.append(f"but their results differ{' by complex conjugation' if conjugate else ''}")
-    found += [
-        f"but the program of {names.label(one)} computes nothing"
-        for one in (row, base)
-        if any(doubt.code == _FOLDED for doubt in one.warnings)
-    ]
+    folded = [one for one in (row, base) if any(w.code == _FOLDED for w in one.warnings)]
+    if len(folded) == 2:
+        found.append("but their programs compute nothing")
+    elif folded:
+        found.append(f"but the program of {names.label(folded[0])} computes nothing")
     return found
 
 

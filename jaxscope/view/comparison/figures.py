@@ -282,8 +282,8 @@ def _paid(record: ComparisonRecord, rows: list[ComparisonRow], most: float) -> l
             continue
         mine, theirs = contender(record, row), contender(record, base)
         for who, found in (
-            (mine, sweep.break_even(row, base)),
-            (f"{theirs} passes {mine}", sweep.overtaken(row, base)),
+            (mine, sweep.break_even(record, row, base)),
+            (f"{theirs} passes {mine}", sweep.overtaken(record, row, base)),
         ):
             if found is not None and 1 < found.calls < most:
                 marks[found.calls, f"{who}: {names.number(found.calls)} calls"] = None

@@ -94,10 +94,10 @@ def pays(record: ComparisonRecord, row: ComparisonRow) -> str:
     base = sweep.baseline_of(record, row)
     if base is None:
         return ""
-    other = sweep.overtaken(row, base)
+    other = sweep.overtaken(record, row, base)
     if other is not None:
         return f"{names.label(base)}: {words.count(round(other.calls), 'call')}"
-    found = sweep.break_even(row, base)
+    found = sweep.break_even(record, row, base)
     if found is None or found.preparation_s <= sweep.preparation(base):
         return ""
     return words.count(round(found.calls), "call") if math.isfinite(found.calls) else "never"

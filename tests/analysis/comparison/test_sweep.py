@@ -72,24 +72,35 @@ def test_a_row_that_was_not_measured_has_no_ratio():
 def test_compiling_pays_after_as_many_calls_as_it_takes_to_save_its_time():
     made = pair()
     numpy, jax, absent = made.rows
-    found = sweep.break_even(jax, numpy)
+    found = sweep.break_even(made, jax, numpy)
     assert found is not None
     # 42.5 ms of compiling and 20 µs of first call against 60 µs of NumPy's, at 20 µs a call.
     assert closely(found.preparation_s, 0.04252)
     assert closely(found.saved_s, 20e-6)
     assert closely(found.calls, 2124)
-    assert sweep.break_even(absent, numpy) is None
+    assert sweep.break_even(made, absent, numpy) is None
 
 
 def test_what_saves_nothing_never_pays():
-    slow = row("jax", 50e-6)
-    found = sweep.break_even(slow, row("numpy", 30e-6))
+    numpy, slow = row("numpy", 30e-6), row("jax", 50e-6)
+    found = sweep.break_even(record(numpy, slow), slow, numpy)
     assert found is not None
     assert found.calls == math.inf
     free = dataclasses.replace(row("jax", 10e-6), compile=Unavailable("x"), first_call_s=None)
-    found = sweep.break_even(free, row("numpy", 30e-6))
+    found = sweep.break_even(record(numpy, free), free, numpy)
     assert found is not None
     assert found.calls == 1
+
+
+def test_compiling_neither_pays_nor_never_pays_where_none_of_the_two_is_faster():
+    numpy, jax = row("numpy", 10.0001e-6), row("jax", 10e-6)
+    made = record(numpy, jax)
+    ratio = sweep.ratio_of(made, jax)
+    assert ratio is not None
+    assert ratio.verdict is RatioVerdict.SAME
+    for one, other in ((jax, numpy), (numpy, jax)):
+        assert sweep.break_even(made, one, other) is None
+        assert sweep.overtaken(made, one, other) is None
 
 
 def test_the_largest_size_is_the_largest_that_was_measured():

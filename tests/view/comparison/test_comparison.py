@@ -143,6 +143,8 @@ def test_what_is_no_fair_ratio_is_said_in_the_same_sentence():
     assert answer(record(row("numpy", 30e-6), folded)).endswith(
         "; but the program of JAX jit computes nothing"
     )
+    twin = dataclasses.replace(folded, label="jax-eager", title="by hand")
+    assert answer(record(twin, folded)).endswith("; but their programs compute nothing")
 
 
 def test_results_that_differ_are_never_the_fastest():
