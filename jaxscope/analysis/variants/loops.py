@@ -28,7 +28,7 @@ def rolled(finding: Finding, text: str) -> Change | str:
         if isinstance(node, ast.For) and node.lineno == finding.line
     ]
     if not loops:
-        return "The copies come from no `for` loop on this line."
+        return "The rewrite takes a `for` statement, and this line has none."
     loop = loops[0]
     header = _header(text, loop)
     if isinstance(header, str):

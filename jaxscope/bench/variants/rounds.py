@@ -78,7 +78,7 @@ def _state_compared(
         if math.isfinite(check.error):
             text = (
                 f"The code changes {shown}, whose state afterwards differs from the original by "
-                f"{check.error:.2g} of the largest value (tolerance {check.limit:.2g})."
+                f"{results.of_largest(check.error)} (tolerance {check.limit:.2g})."
             )
         return replace(check, text=text)
     return found

@@ -78,7 +78,7 @@ def check(
         return Check(worst, limit)
     if worst <= limit * JUST_OVER:
         text = (
-            f"The result differs from {against} by {worst:.2g} of the largest value, "
+            f"The result differs from {against} by {of_largest(worst)}, "
             f"{words.percent(worst / limit - 1)} over the tolerance of {limit:.2g}."
         )
         return Check(worst, limit, text)
@@ -201,10 +201,16 @@ def _explained(
         if mine != theirs:
             return f"The result has {mine} NaN, but that of {against} has {theirs}."
     text = (
-        f"The result differs from {against} by {worst:.2g} of the largest value (tolerance "
-        f"{limit:.2g}), so they do different work."
+        f"The result differs from {against} by {of_largest(worst)} (tolerance {limit:.2g}), so "
+        "they do different work."
     )
-    return text + _of_integers([r.dtype for r, _ in pairs], [w.dtype for _, w in pairs], against)
+    apart = [(r, w) for r, w in pairs if difference(r, w) > limit]
+    return text + _of_integers([r.dtype for r, _ in apart], [w.dtype for _, w in apart], against)
+
+
+def of_largest(error: float) -> str:
+    """`0.01 of the largest value`, `14 times the largest value`."""
+    return f"{error:.2g} {'of' if error < 1 else 'times'} the largest value"
 
 
 def _of_integers(mine: Sequence[Any], theirs: Sequence[Any], against: str) -> str:

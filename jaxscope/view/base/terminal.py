@@ -125,7 +125,15 @@ class Terminal:
         if bars := bars and self.width - edge - beside - _BAR > _CODE:
             beside += _BAR + 1
         room = self.width - edge - beside
-        shown = {n: visible(line[: self.width * 4]) for n, line in code.lines.items()}
+        changed = {
+            n
+            for n, line in code.lines.items()
+            if code.language == "diff" and line[:1] in ("+", "-")
+        }
+        shown = {
+            n: visible(line if n in changed else line[: self.width * 4])
+            for n, line in code.lines.items()
+        }
         if widths:
             room = min(room, max(map(columns, shown.values()), default=0) + 1)
             heads = "".join(f"  {head:>{w}}" for head, w in zip(code.heads, widths, strict=True))
@@ -135,7 +143,7 @@ class Terminal:
                 yield self.paint(f"{' ' * (edge - 3)} {number}", "dim")
                 continue
             row = code.beside.get(number, Beside())
-            cut = fitted(shown[number], room)
+            cut, *below = self._lines_of(shown[number], room, whole=number in changed)
             flag = self.paint("!", "mark") + " " if row.marked else " " * (edge - gutter - 3)
             out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
             if widths and row.words:
@@ -144,6 +152,17 @@ class Terminal:
             if bars and row.share:
                 out += " " + self.paint(bar(row.share, _BAR), "mark")
             yield out
+            yield from (f"{' ' * (edge - 2)}│ {line}" for line in below)
+
+    @staticmethod
+    def _lines_of(text: str, room: int, *, whole: bool) -> list[str]:
+        """The line of code, cut to the room, or `whole` in several lines: what a change is may be
+        at the end of both of its lines."""
+        if not whole or columns(text) <= room:
+            return [fitted(text, room)]
+        lead = len(text) - len(text[1:].lstrip())
+        lines = wrapped(text[lead:], room - lead)
+        return [text[:lead] + lines[0], *(" " * lead + line for line in lines[1:])]
 
     def table(self, table: Table) -> Iterator[str]:
         """Write aligned columns; empty ones are left out, and the last is wrapped.

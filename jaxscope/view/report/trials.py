@@ -78,12 +78,18 @@ def _factor(trial: VariantTrial) -> str:
     ratio = trial.ratio
     assert ratio is not None
     if ratio.low <= 1 <= ratio.high:
-        return f"{ratio.estimate:.2f}× the time per call [{ratio.low:.2f}, {ratio.high:.2f}]"
+        middle, low, high = map(_times, (ratio.estimate, ratio.low, ratio.high))
+        return f"{middle}× the time per call [{low}, {high}]"
     if ratio.estimate <= 1:
         low, high, middle, word = 1 / ratio.high, 1 / ratio.low, 1 / ratio.estimate, "faster"
     else:
         low, high, middle, word = ratio.low, ratio.high, ratio.estimate, "slower"
-    return f"{middle:.2f}× {word} [{low:.2f}, {high:.2f}]"
+    return f"{_times(middle)}× {word} [{_times(low)}, {_times(high)}]"
+
+
+def _times(value: float) -> str:
+    """`0.98`, `36.8`, `1870`."""
+    return f"{value:.2f}" if value < 10 else words.significant(float(f"{value:.3g}"))
 
 
 def _plan(before: PlanFigures, after: PlanFigures) -> list[str]:

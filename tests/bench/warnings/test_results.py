@@ -99,6 +99,13 @@ def test_integers_and_bools_are_exact_and_an_overflow_is_a_hint():
     assert warning.text.endswith("Integers have no tolerance; 32 bits may have overflowed.")
 
 
+def test_equal_integers_beside_floats_that_differ_are_not_blamed():
+    step = np.array([3], np.int32)
+    (warning,) = check([single(15.0), step], [single(1.0), step], 1).warnings
+    assert "by 14 times the largest value (tolerance" in warning.text
+    assert warning.text.endswith("so they do different work.")
+
+
 def test_64_bits_are_not_reported_to_have_overflowed():
     (warning,) = check([np.array([1])], [np.array([2])], 1).warnings
     assert warning.text.endswith("different work. Integers have no tolerance.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from jaxscope.view.base.document import CodeBlock, Part
 from jaxscope.view.base.table import Table
 from jaxscope.view.base.terminal import Terminal
 
@@ -43,4 +44,18 @@ def test_figures_are_never_cut_and_what_does_not_fit_is_on_a_line_below() -> Non
         "        ratio (95 %)  verdict",
         "  A long impl…  11.6 µs  790 ns–1.21 µs",
         "    66.4 (65.1–67.9)  67× slower",
+    ]
+
+
+def test_changed_lines_are_not_cut_before_what_has_changed() -> None:
+    long = "y = f(alpha, beta, method='{}')"
+    diff = f" {long}\n-    {long.format('one')}\n+    {long.format('two')}".split("\n")
+    code = CodeBlock(dict(enumerate(diff, 1)), 3, language="diff")
+    lines = list(Terminal(30, color=False)._part(Part(code=code)))
+    assert lines == [
+        "1 │  y = f(alpha, beta, metho…",
+        "2 │ -    y = f(alpha, beta,",
+        "  │      method='one')",
+        "3 │ +    y = f(alpha, beta,",
+        "  │      method='two')",
     ]

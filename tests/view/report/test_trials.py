@@ -38,6 +38,14 @@ def test_a_gain_in_time_is_named_first() -> None:
     )
 
 
+def test_a_large_factor_has_three_digits_like_its_interval() -> None:
+    plan = PlanFigures(None, None, None, 0.1)
+    large = Ratio(1 / 1873.91, 1 / 5148.07, 1 / 918.56, RatioVerdict.FASTER)
+    assert gain(trial(large, plan, plan)) == "1870× faster [919, 5150], results equal"
+    wide = Ratio(1 / 36.83, 1 / 98.7, 1 / 3.24, RatioVerdict.FASTER)
+    assert gain(trial(wide, plan, plan)) == "36.8× faster [3.24, 98.7], results equal"
+
+
 def test_as_many_compilations_are_counted_once() -> None:
     plan = PlanFigures(None, None, None, 0.1, compilations=3)
     verdict, why = judge_compilations(plan, plan, None, 0.0)
