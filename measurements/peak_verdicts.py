@@ -1,8 +1,8 @@
 """The roofline's verdict on the same programs in ten fresh processes, with and without more load.
 
 Each process measures the peaks itself, and times the small programs. A program has one verdict, or
-it is near two limits: none may be memory-bound in one process and compute- or latency-bound in
-another.
+it is near two limits: none may be memory-bound in one process and compute-bound, or far below
+both roofs, in another.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from measurements.pairs import load
 from measurements.process import printed
 
 RUNS = 10
-_CERTAIN = frozenset({"memory-bound", "compute-bound", "latency-bound", "host-bound"})
+_CERTAIN = frozenset({"memory-bound", "compute-bound", "far below both roofs", "host-bound"})
 """Verdicts that exclude each other."""
 _ONE = """
 import json, jax, jaxscope, jax.numpy as jnp

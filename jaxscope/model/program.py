@@ -100,8 +100,8 @@ class Roofline:
     peak_bytes: float
     """Bytes/s of the best in-place stream."""
     verdict: str
-    """`memory-bound`, `compute-bound`, `near the ridge` (either), `latency-bound`, `near the limit
-    of latency` (that or one of the former), `host-bound`, `host- or latency-bound`."""
+    """`memory-bound`, `compute-bound`, `near the ridge` (either), `below both roofs`, `far below
+    both roofs`, `host-bound`, `partly host-bound`."""
     evidence: str
     _: KW_ONLY
     flops_spread: tuple[float, float] | None = None

@@ -1,4 +1,4 @@
-"""The limit of a program: arithmetic, memory, latency or dispatch.
+"""The limit of a program: arithmetic, memory or dispatch, or that it is below both roofs.
 
 Source: S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52(4), 2009, with measured peaks
 instead of data-sheet ones.
@@ -22,7 +22,10 @@ NEAR_RIDGE = "near the ridge"
 _BELOW_LOW, _ABOVE_LOW = 2.0, 3.0
 """The same below and above `_LOW`, where the time counts besides: ten fresh processes found a
 program of 20 µs at 2 to 10 % of the nearest roof, and another, under load, at 6 to over 20 %."""
-NEAR_LATENCY = "near the limit of latency"
+BELOW = "below both roofs"
+"""Another measurement may find it far below them, or limited by one."""
+FAR_BELOW = "far below both roofs"
+"""Neither is the limit. Which is, such as serial work or one busy core, is not measured."""
 _AGREE = 0.95
 """The fastest call, of the third fastest, on a machine that leaves the fastest ones undisturbed."""
 _DISPATCH_HIGH = 0.70
@@ -31,7 +34,7 @@ _DISPATCH_LOW = 0.20
 """Between these shares, another process may find either. Twenty fresh ones, half of them under
 load, found 11 to 81 % of the same sum of 5000 numbers in dispatch, by whether the threads of XLA
 slept. One addition was at 76 to 82 % in all of them."""
-NEAR_HOST = "host- or latency-bound"
+PARTLY_HOST = "partly host-bound"
 LAUNCH_S = 50e-6
 """Upper bound of JAX's dispatch: about 10 µs and 2 µs per output. A call that returns later has
 computed something first, as small CPU programs do."""
@@ -87,6 +90,7 @@ def verdict(
     ]
     # A busy machine makes calls longer, and the peaks are those of the fastest runs.
     nearest = max(compute, memory) * seconds / min(call.samples)
+    fastest = f"the fastest call reaches {words.percent(nearest)} of the nearest roof"
     # Another measurement finds peaks of a busy device higher, and then the call farther below.
     high = _LOW * (_ABOVE_LOW if peaks.settled else NEAR_BUSY)
     steady = _steady(call)
@@ -95,24 +99,23 @@ def verdict(
         return Unavailable("the cost of an instruction is unknown, and what is known is far below")
     shares = dispatch_shares(call, dispatch) if max(compute, memory, special) < _LOW else (0.0, 0.0)
     if shares[1] >= (_DISPATCH_LOW if steady else _LOW):
-        bound = "host-bound" if steady and mostly_dispatch(call, dispatch) else NEAR_HOST
+        bound = "host-bound" if steady and mostly_dispatch(call, dispatch) else PARTLY_HOST
         found = words.percent(shares[0]), words.percent(shares[1])
         reached.insert(0, f"dispatch takes {' to '.join(dict.fromkeys(found))} of the call")
     elif nearest < low:
-        bound = "latency-bound"
-        reached.append("far below both roofs: small, serial or waiting work")
+        bound = FAR_BELOW
+        reached.append(fastest)
     else:
         bound = "memory-bound" if memory >= compute else "compute-bound"
         reached += _above_a_roof(compute, memory)
-        unsure = {NEAR_RIDGE: _near_ridge(flops, moved, peaks)}
+        ridge = _near_ridge(flops, moved, peaks)
         if nearest <= high:
-            text = f"the fastest call reaches {words.percent(nearest)} of the nearest roof"
-            unsure[NEAR_LATENCY] = f"{text}, and below {words.percent(_LOW)}, latency is the limit"
-        for name, text in unsure.items():
-            if text:
-                bound = name
-                reached.append(f"{name}: {text}")
-        if bound in unsure and not peaks.settled:
+            bound = BELOW
+            reached.append(fastest)
+        elif ridge:
+            bound = NEAR_RIDGE
+            reached.append(ridge)
+        if bound in (BELOW, NEAR_RIDGE) and not peaks.settled:
             reached.append(
                 "the peaks were measured on a busy device; `%jaxdevices --measure` repeats it"
             )

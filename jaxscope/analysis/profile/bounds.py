@@ -1,4 +1,4 @@
-"""The limit of an instruction: arithmetic, memory, latency, overhead, or an opaque library.
+"""The limit of an instruction: arithmetic, memory, overhead, or an opaque library.
 
 Source: S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52(4), 2009, with measured peaks.
 """
@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from jaxscope.analysis.cost import InstructionCost
-from jaxscope.analysis.cost.roofline import NEAR, NEAR_RIDGE
+from jaxscope.analysis.cost.roofline import BELOW, NEAR, NEAR_RIDGE
 from jaxscope.model import Roofline
 from jaxscope.model.profile import OpTime, Profile
 
@@ -31,8 +31,8 @@ class Bottleneck(StrEnum):
     """Either roof may be the nearer one in another measurement of the peaks."""
     OVERHEAD = "overhead-bound"
     """Each execution is so short that it is mostly launch overhead."""
-    LATENCY = "latency-bound"
-    """Long enough, and far below both roofs: serial, waiting or badly parallelized work."""
+    BELOW = BELOW
+    """Long enough, and neither roof is the limit: serial or badly parallelized work, say."""
     CUSTOM_CALL = "custom call"
     UNKNOWN = ""
 
@@ -82,7 +82,7 @@ def bound(op: OpTime, cost: InstructionCost | None, peaks: Roofline | None) -> B
     slow_memory = moved / (peaks.bytes_spread or (peaks.peak_bytes,))[0]
     share = (compute, slow_compute) if compute >= memory else (memory, slow_memory)
     if max(compute, memory) < _LOW:
-        return Bound(flops, moved, compute, memory, Bottleneck.LATENCY, share=share)
+        return Bound(flops, moved, compute, memory, Bottleneck.BELOW, share=share)
     verdict = Bottleneck.COMPUTE if compute >= memory else Bottleneck.MEMORY
     if max(compute, memory) <= NEAR * min(compute, memory):
         verdict = Bottleneck.RIDGE

@@ -8,9 +8,10 @@ import random
 import pytest
 
 from jaxscope.analysis.cost.roofline import (
-    NEAR_HOST,
-    NEAR_LATENCY,
+    BELOW,
+    FAR_BELOW,
     NEAR_RIDGE,
+    PARTLY_HOST,
     Peaks,
     verdict,
 )
@@ -50,24 +51,24 @@ def test_the_ridge_is_where_both_roofs_meet():
         (1e9, 8e9, 1.0, None, "memory-bound"),
         (1e9, 8e9, 1.0, 10e-6, "memory-bound"),
         (10, 80, 12e-6, 10e-6, "host-bound"),
-        (10, 80, 12e-6, 2e-6, "latency-bound"),
-        (10, 80, 12e-6, None, "latency-bound"),
+        (10, 80, 12e-6, 2e-6, FAR_BELOW),
+        (10, 80, 12e-6, None, FAR_BELOW),
         (0, 0, 12e-6, 10e-6, "host-bound"),
         # A CPU runs small programs before it returns: that is no dispatch.
-        (1e5, 8e5, 9e-3, 8.9e-3, "latency-bound"),
+        (1e5, 8e5, 9e-3, 8.9e-3, FAR_BELOW),
         (1e5, 5e4, 15e-6, 14e-6, "memory-bound"),
-        (1e9, 4.9e8, 1.0, None, "latency-bound"),
-        (1e9, 5.1e8, 1.0, None, NEAR_LATENCY),
-        (1e9, 2.9e9, 1.0, None, NEAR_LATENCY),
+        (1e9, 4.9e8, 1.0, None, FAR_BELOW),
+        (1e9, 5.1e8, 1.0, None, BELOW),
+        (1e9, 2.9e9, 1.0, None, BELOW),
         (1e9, 3.1e9, 1.0, None, "memory-bound"),
-        (3e9, 1e8, 1.0, None, NEAR_LATENCY),
-        (10, 80, 12e-6, 2.3e-6, "latency-bound"),
-        (10, 80, 12e-6, 2.5e-6, NEAR_HOST),
-        (10, 80, 12e-6, 8.3e-6, NEAR_HOST),
+        (3e9, 1e8, 1.0, None, BELOW),
+        (10, 80, 12e-6, 2.3e-6, FAR_BELOW),
+        (10, 80, 12e-6, 2.5e-6, PARTLY_HOST),
+        (10, 80, 12e-6, 8.3e-6, PARTLY_HOST),
         (10, 80, 12e-6, 8.5e-6, "host-bound"),
         # Longer than a launch: a small loop that was computed before the call returned.
         (10, 80, 26e-6, 24e-6, "host-bound"),
-        (10, 80, 35e-6, 33e-6, NEAR_HOST),
+        (10, 80, 35e-6, 33e-6, PARTLY_HOST),
     ],
 )
 def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, bound):
@@ -76,7 +77,7 @@ def test_the_verdict_follows_the_nearest_limit(flops, moved, seconds, dispatch, 
 
 def test_work_in_sines_is_not_taken_for_dispatch():
     assert judge(1e3, 8e2, 25e-6, 24e-6).verdict == "host-bound"
-    assert judge(1e3, 8e2, 25e-6, 24e-6, transcendentals=1e4).verdict == "latency-bound"
+    assert judge(1e3, 8e2, 25e-6, 24e-6, transcendentals=1e4).verdict == FAR_BELOW
 
 
 def test_the_evidence_holds_the_figures():
@@ -133,7 +134,7 @@ def test_peaks_measured_under_load_change_no_verdict_without_saying_so():
         assert not {"memory-bound", "compute-bound"} <= verdicts
 
 
-def test_one_program_is_not_latency_bound_here_and_memory_bound_there():
+def test_one_program_is_not_far_below_the_roofs_here_and_memory_bound_there():
     """Ten processes on a machine on which the time and the peaks vary by a factor of 1.5."""
     draw = random.Random(0)
     for share in (0.01, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5):
@@ -144,7 +145,7 @@ def test_one_program_is_not_latency_bound_here_and_memory_bound_there():
             found = verdict(cost, call, None, peaks)
             assert isinstance(found, Roofline)
             verdicts.add(found.verdict)
-        assert not {"latency-bound", "memory-bound"} <= verdicts
+        assert not {FAR_BELOW, "memory-bound"} <= verdicts
 
 
 def test_a_call_that_mostly_waits_in_some_rounds_alone_may_be_host_bound():
@@ -154,7 +155,7 @@ def test_a_call_that_mostly_waits_in_some_rounds_alone_may_be_host_bound():
     )
     found = verdict(Cost(10, 0.0, 80), call, dispatch, PEAKS)
     assert isinstance(found, Roofline)
-    assert found.verdict == NEAR_HOST
+    assert found.verdict == PARTLY_HOST
     assert "dispatch takes 35 % to 85 % of the call" in found.evidence
 
 
@@ -165,14 +166,14 @@ def test_dispatch_that_a_busy_machine_delays_is_dispatch():
     )
     found = verdict(Cost(10, 0.0, 80), call, dispatch, PEAKS)
     assert isinstance(found, Roofline)
-    assert found.verdict == NEAR_HOST
+    assert found.verdict == PARTLY_HOST
 
 
-def test_peaks_of_a_busy_device_leave_open_whether_latency_is_the_limit():
+def test_peaks_of_a_busy_device_leave_open_how_far_below_the_roofs_a_program_is():
     busy = dataclasses.replace(PEAKS, settled=False)
     found = verdict(Cost(1.0, 0.0, 5e9), Timing("call", "cpu:0", (1.0,)), None, busy)
     assert isinstance(found, Roofline)
-    assert found.verdict == NEAR_LATENCY
+    assert found.verdict == BELOW
     assert "the fastest call reaches 50 % of the nearest roof" in found.evidence
     assert "peaks were measured on a busy device" in found.evidence
 
@@ -187,7 +188,7 @@ def test_peaks_of_a_busy_device_say_so_where_they_leave_the_limit_open():
         assert ("peaks were measured on a busy device" in found.evidence) is said
 
 
-def test_a_busy_machine_makes_no_program_latency_bound():
+def test_a_busy_machine_puts_no_program_far_below_the_roofs():
     """Some calls are as fast as on a quiet one."""
     cost, calls = Cost(1e9, 0.0, 8e9), (1.0, *[24.0] * 9)
     found = verdict(cost, Timing("call", "cpu:0", calls), None, PEAKS)
@@ -195,7 +196,7 @@ def test_a_busy_machine_makes_no_program_latency_bound():
     assert found.verdict == "memory-bound"
     slow = verdict(cost, Timing("call", "cpu:0", calls[1:]), None, PEAKS)
     assert isinstance(slow, Roofline)
-    assert slow.verdict == "latency-bound"
+    assert slow.verdict == FAR_BELOW
 
 
 def test_warnings_about_the_cost_are_passed_on():

@@ -29,7 +29,7 @@ def cost(flops: float, moved: float) -> InstructionCost:
     [
         (1e-3, 80e6, 1e6, "compute-bound"),
         (1e-3, 1e6, 8e6, "memory-bound"),
-        (1e-3, 1e6, 1e5, "latency-bound"),
+        (1e-3, 1e6, 1e5, "below both roofs"),
         (2e-6, 1e6, 1e5, "overhead-bound"),
     ],
 )
