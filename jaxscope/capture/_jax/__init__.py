@@ -10,6 +10,7 @@ detail, never an exception that a user would see.
 
 from jaxscope.capture._jax.cache import CacheRequest, cache_request, metadata_in_cache_key
 from jaxscope.capture._jax.call import (
+    PMAPPED,
     JaxCall,
     PmappedCall,
     calling,

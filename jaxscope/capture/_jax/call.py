@@ -153,6 +153,10 @@ def splits_for_devices(function: str) -> bool:
     return function == "_multi_slice"
 
 
+PMAPPED = ("_fun", "call_wrapped")
+"""JAX's names for the program of a pmap: 0.9 and later, 0.8. Under a new name it counts as an eager
+operation."""
+
 _ROLES = {
     "cache_miss": {"_src/pjit.py": "cache_miss"},
     "_pjit_call_impl": {"_src/pjit.py": "call_impl"},

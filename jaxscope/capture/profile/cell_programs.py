@@ -26,6 +26,8 @@ from jaxscope.model import Program, Stage, StageKind, Unavailable
 from jaxscope.model.profile import Profile, SourceLine
 
 _LAMBDA = "<lambda>"
+_PMAP = "pmap"
+"""For any: the program does not name the function."""
 
 
 def modules(
@@ -103,10 +105,10 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
 
     JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A user function
     may have such a name, too (`_step`, `norm`): then instructions have a frame of that name outside
-    JAX. A jitted lambda is `jit__lambda`.
+    JAX. A jitted lambda is `jit__lambda`. A pmap has a name of JAX's, and is the user's.
     """
     name = title(name)
-    if name == _LAMBDA:
+    if name in (_LAMBDA, _PMAP) or _jax.splits_for_devices(name):
         return False
     # Under any name: JAX before 0.9 writes no functions into its frames.
     if any(is_jitted(value, name) for value in list(namespace.values())):
@@ -130,6 +132,8 @@ def is_jitted(value: Any, name: str) -> bool:
 def title(module: str) -> str:
     """The function's name: XLA's module names have no angle brackets."""
     name = module.removeprefix("jit_")
+    if name in _jax.PMAPPED:
+        return _PMAP
     return _LAMBDA if name.strip("_") == "lambda" else name
 
 
@@ -159,6 +163,8 @@ def records(
     for number in order:
         module = modules.get(number)
         if module is None or programs[number].eager:
+            continue
+        if _jax.splits_for_devices(title(module.name)):
             continue
         mine = [run for run in runs if run.program == number]
         # From the first instruction: queued calls would count as dispatch.

@@ -15,6 +15,7 @@ from jaxscope import words
 from jaxscope.analysis.cost.program import counted, product_dtype
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.analysis.profile.warnings import SHORTEST_S
+from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
@@ -282,10 +283,6 @@ def _weight(program: Program) -> tuple[float, float]:
     return 0.0 if seconds is None else max(seconds, SHORTEST_S), flops
 
 
-_PMAPPED = ("_fun", "call_wrapped")
-"""JAX's names for the program of a nested pmap: 0.9 and later, 0.8."""
-
-
 def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:
     """Each program with the compiles of its function; signatures of one name in their order."""
     waiting: defaultdict[str, list[int]] = defaultdict(list)
@@ -296,7 +293,7 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
     for program in programs:
         mine = waiting[program.name]
         if not mine and program.transforms[:1] == ("pmap",):
-            mine = next((waiting[name] for name in _PMAPPED if name in waiting), [])
+            mine = next((waiting[name] for name in _jax.PMAPPED if name in waiting), [])
         taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
         waiting[program.name] = mine[len(taken) :]
         result.append(replace(program, compiles=taken))

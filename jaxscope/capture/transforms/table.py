@@ -89,22 +89,30 @@ def _pmap_below(options: PmapOptions, level: Level) -> Level:
     if options.devices is not None and options.devices != size:
         raise TransformError(
             f"{level.where}the mapped axis has length {size}, but --devices is {options.devices}: "
-            f"each device takes one slice. Reshape the inputs to ({options.devices}, …), or use "
-            "`vmap` inside for more examples per device."
+            f"each device takes one slice. {_reshaped(size, options.devices)}"
         )
     if size > here:
-        fewer = f"Reshape the inputs to ({here}, …), and put `vmap` inside."
-        if here == 1:
-            fewer = "Use `vmap` for several examples on one device."
         raise TransformError(
             f"{level.where}the mapped axis has length {size}, but there {_are(here)}: each device "
-            f"takes one slice. {fewer} {_simulate(size)}"
+            f"takes one slice. {_reshaped(size, here)} {_simulate(size)}"
         )
     return level.mapped(axes)
 
 
 def _are(number: int) -> str:
     return "is 1 device" if number == 1 else f"are {number} devices"
+
+
+def _reshaped(size: int, devices: int) -> str:
+    """Advice by which each of these devices gets several examples."""
+    if devices == 1:
+        return "Use `vmap` for several examples on one device."
+    if size < devices:
+        return "Leave --devices out."
+    rounded = -(-size // devices) * devices
+    pad = "" if rounded == size else f"pad the mapped axis to {rounded}, "
+    steps = f"{pad}reshape the inputs to ({devices}, …), and put `vmap` inside."
+    return steps[:1].upper() + steps[1:]
 
 
 def _simulate(number: int) -> str:

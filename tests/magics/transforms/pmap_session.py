@@ -32,7 +32,8 @@ def listen(event, duration, **kwargs):
     if event == "/jax/core/compile/backend_compile_duration":
         count.append(event)
 jax.monitoring.register_event_duration_secs_listener(listen)
-jax.pmap(lambda v, u: v @ u, in_axes=(0, None))(x, w);
+mapped = jax.pmap(f, in_axes=(0, None))
+mapped(x, w);
 """
 
 GRADIENT = "loss = jax.lax.pmean((x @ w - y) ** 2, 'i')"
@@ -53,9 +54,13 @@ CELLS = {
     ),
     "line": "%jaxpmap -q -n 1 -o r -i u=None f(x, w)",
     "inspected": "r = jaxscope.inspect(jax.pmap(lambda v: v * 3), x)\nNone",
+    "profiled": "%%jaxprof -o r\nfor _ in range(4):\n    spread = mapped(x, w)",
     "too many": "%%jaxpmap -q\nmany * 2",
     "more devices": "%%jaxpmap -q --devices 9\nx * 2",
     "wrong axis": "%%jaxpmap -q --devices 4\nx * 2",
+    "uneven": "%%jaxpmap -q --devices 3\nx * 2",
+    "too few": "%%jaxpmap -q --devices 8\nfour * 2",
+    "one device": "%%jaxpmap -q --devices 1\nfour * 2",
     "decorated too many": "%%jaxpmap -q --decorate\ndef g(v):\n    return v\ng(many)",
     "too late": "%jaxdevices --cpu 4",
     "mesh": "jax.set_mesh(jax.make_mesh((8,), ('row',), axis_types=auto));",
@@ -92,6 +97,7 @@ def answer(notebook: Notebook, cell: str) -> dict[str, Any]:
         found["inputs"] = [value.name for value in program.inputs]
         found["own compiles"] = len(program.compiles)
         found["exact"] = report.exact
+        found["findings"] = [finding.kind for finding in report.findings]
     return found
 
 

@@ -96,12 +96,22 @@ def test_inspect_takes_a_pmapped_function(answers: dict[str, Any]) -> None:
     assert (found["devices"], found["own compiles"], found["compiles"]) == (8, 1, 1)
 
 
+def test_a_pmap_in_a_profiled_cell_is_the_users_program(answers: dict[str, Any]) -> None:
+    """JAX also splits `x` over the devices in each call, which no `jax.jit` would avoid."""
+    assert answers["profiled"]["title"] == "jit(pmap)"
+    assert "eager" not in answers["profiled"]["findings"]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "says"),
     [
         ("too many", "UsageError", "the mapped axis has length 16, but there are 8 devices"),
         ("more devices", "UsageError", "--devices 9 needs 9 devices, but there are 8 devices."),
         ("wrong axis", "UsageError", "the mapped axis has length 8, but --devices is 4"),
+        ("wrong axis", "UsageError", "slice. Reshape the inputs to (4, …), and put `vmap` inside."),
+        ("uneven", "UsageError", "Pad the mapped axis to 9, reshape the inputs to (3, …), and put"),
+        ("too few", "UsageError", "one slice. Leave --devices out."),
+        ("one device", "UsageError", "Use `vmap` for several examples on one device."),
         ("decorated too many", "", "A pmap gives each device one slice"),
         ("other mesh", "ValueError", "A pmap uses its own mesh, but `jax.set_mesh` has"),
         ("other mesh decorated", "ValueError", "jaxscope: Line 4: A pmap uses its own mesh"),
