@@ -47,10 +47,13 @@ def chapter(record: Record, program: Program) -> Chapter | None:
     if found.unreliable:
         ops = (by_op(found, bounds_of(program, found)),) if found.ops else ()
         offered = _isolated(program, found) if program.isolated is not None else ()
-        lead = (found.unreliable, *filter(None, [found.sampling_note]), *offered)
+        why = found.unreliable
+        if len(record.programs) > 1:
+            why = f"{program.title}: {words.continued(why)}"
+        lead = (why, *filter(None, [found.sampling_note]), *offered)
         return Chapter(KEY, _TITLE, lead, (*isolated_lines(record, program, found), *ops))
     bounds = bounds_of(program, found)
-    lead = (_first(record, found), *itertools.islice(_elsewhere(record, found), 2))
+    lead = (_first(record, program, found), *itertools.islice(_elsewhere(record, found), 2))
     notes = (
         *_joint(found),
         *_isolated(program, found),
@@ -84,11 +87,12 @@ def _sources(record: Record, profile: Profile) -> list[int]:
     return [i for i in range(len(record.sources)) if lines_of(profile, i)]
 
 
-def _first(record: Record, profile: Profile) -> str:
+def _first(record: Record, program: Program, profile: Profile) -> str:
     """A sentence on the line with most time."""
     source = main_source(record, profile)
     totals = source_shares(profile, source)
     call = f"of a {words.seconds(profile.whole_s)} call"
+    call += f" of {program.title}" if len(record.programs) > 1 else ""
     if not totals:
         where = f" of {record.sources[0].name}" if record.sources else " of yours"
         if not profile.ops:

@@ -179,6 +179,20 @@ def test_what_cannot_be_trusted_has_a_sentence_and_no_lines(golden: Record) -> N
     assert "Instructions, the longest first" in words
 
 
+def test_of_several_programs_the_profiled_one_is_named(golden: Record) -> None:
+    doubtful = dataclasses.replace(PROFILE, unreliable="A call takes 20 µs.")
+    for found, said in (
+        (PROFILE, "Line 4 takes 6 ms (60 %) of a 10 ms call of {}: `"),
+        (doubtful, "{}: a call takes 20 µs."),
+    ):
+        record = with_profile(golden, found)
+        record = dataclasses.replace(record, programs=(*record.programs[:1], *golden.programs[:1]))
+        program = record.programs[0]
+        chapter = profile.chapter(record, program)
+        assert chapter is not None
+        assert chapter.lead[0].startswith(said.format(program.title))
+
+
 def test_without_a_line_the_first_sentence_names_the_instruction(golden: Record) -> None:
     found = dataclasses.replace(PROFILE, lines=(), joint=(), merged=(), unattributed_s=9e-3)
     record = dataclasses.replace(with_profile(golden, found), sources=())
