@@ -2,13 +2,14 @@
 
 Python code is interrupted by a signal in the main thread. Native code cannot be interrupted: if it
 releases the GIL (a compilation by XLA, a call into C) it runs on a thread of its own, which is
-abandoned when its time is over.
+stopped when its time is over, and abandoned where it does not return to Python.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import ctypes
 import signal
 import sys
 import threading
@@ -18,9 +19,13 @@ from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, TypeVar
 
+from jaxscope.capture.source.frames import frame_of
+
 T = TypeVar("T")
 
 _POLL_S = 0.02
+_STOPS_S = 1.0
+"""An operation that runs longer is taken for native code that does not return."""
 _NOTIFY_EVERY_S = 5.0
 _COLLECTING = frozenset({"__del__", "_xla_gc_callback", "gc_callback"})
 """Finalizers, and the functions that JAX and hypothesis register with the garbage collector."""
@@ -89,13 +94,9 @@ class Alarm:
             self.off()
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        # Python only prints the exceptions of such callbacks: there it would be lost.
-        while frame is not None:
-            code = frame.f_code
-            if code.co_name in _COLLECTING or code.co_filename in _WEAKREFS:
-                self.set(_POLL_S, self._text)
-                return
-            frame = frame.f_back
+        if _in_callback(frame):
+            self.set(_POLL_S, self._text)
+            return
         raise TimedOut(self._text)
 
     def _unraisable(self, found: sys.UnraisableHookArgs, /) -> None:
@@ -104,6 +105,27 @@ class Alarm:
             self.set(_POLL_S, self._text)
         else:
             self._hook(found)
+
+
+def _in_callback(frame: FrameType | None) -> bool:
+    """Whether a finalizer is running: Python only prints its exceptions, so one would be lost."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name in _COLLECTING or code.co_filename in _WEAKREFS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _stopped(thread: threading.Thread) -> bool:
+    """Raise TimedOut in a thread; whether it ended. Native code gets it once it has returned."""
+    ends = time.monotonic() + _STOPS_S
+    identity = ctypes.c_ulong(thread.ident or 0)
+    while _in_callback(frame_of(identity.value)) and time.monotonic() < ends:
+        thread.join(_POLL_S)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(TimedOut))
+    thread.join(_STOPS_S)
+    return not thread.is_alive()
 
 
 def run_on_thread(
@@ -116,7 +138,7 @@ def run_on_thread(
     """Run `work` on a thread of its own, so that this one can still be interrupted.
 
     `notify` gets the elapsed time every 5 s. Raises the exception of `work`, or TimedOut at the
-    limit: then the thread continues, because native code cannot be stopped.
+    limit: then the thread is stopped, but continues while it is in native code.
     """
     result: list[T] = []
     failed: list[BaseException] = []
@@ -124,10 +146,11 @@ def run_on_thread(
     context = contextvars.copy_context()
 
     def run() -> None:
-        try:
-            result.append(context.run(work))
-        except BaseException as error:
-            failed.append(error)
+        with contextlib.suppress(TimedOut):  # raised where the work had just ended
+            try:
+                result.append(context.run(work))
+            except BaseException as error:
+                failed.append(error)
 
     thread = threading.Thread(target=run, name=f"jaxscope {what}", daemon=True)
     began = clock()
@@ -137,8 +160,11 @@ def run_on_thread(
     while thread.is_alive():
         passed = clock() - began
         if passed > limit_s:
+            text = f"{what} took longer than {limit_s:.3g} s and"
+            if _stopped(thread):
+                raise TimedOut(f"{text} was stopped.")
             raise TimedOut(
-                f"{what} took longer than {limit_s:.3g} s and continues in the background. "
+                f"{text} continues in the background. "
                 "Native code cannot be stopped: wait until it ends, or restart the kernel, before "
                 "you measure again."
             )

@@ -148,6 +148,55 @@ def test_work_on_a_thread_that_takes_too_long_is_abandoned():
         ended.set()
 
 
+def test_python_code_on_a_thread_is_stopped_between_two_operations():
+    threads = []
+
+    def work():
+        threads.append(threading.current_thread())
+        while True:
+            time.sleep(0.001)
+
+    with pytest.raises(TimedOut, match=r"^the loop took longer than 0\.05 s and was stopped\.$"):
+        run_on_thread(work, 0.05, "the loop")
+    assert not threads[0].is_alive()
+
+
+def test_native_code_on_a_thread_ends_when_it_returns_to_python():
+    returned, threads = threading.Event(), []
+
+    def work():
+        threads.append(threading.current_thread())
+        returned.wait(30)
+        while True:
+            time.sleep(0.001)
+
+    with pytest.raises(TimedOut, match="continues in the background"):
+        run_on_thread(work, 0.05, "the compilation")
+    returned.set()
+    threads[0].join(30)
+    assert not threads[0].is_alive()
+
+
+def test_a_finalizer_on_a_thread_ends_before_the_work_is_stopped():
+    reached = []
+
+    class Slow:
+        def __del__(self):
+            for _ in range(30):
+                time.sleep(0.01)
+            reached.append("finalized")
+
+    def work():
+        slow = [Slow()]
+        del slow[0]
+        while True:
+            time.sleep(0.001)
+
+    with pytest.raises(TimedOut, match="was stopped"):
+        run_on_thread(work, 0.05, "the work")
+    assert reached == ["finalized"]
+
+
 def test_progress_is_notified_every_five_seconds():
     observed, clock = [], itertools.count(0, 2.0)
     ended = threading.Event()
