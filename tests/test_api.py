@@ -176,9 +176,7 @@ def test_settings_that_cannot_be_met() -> None:
         jaxscope.options(runs=-1).__enter__()
     with (
         jaxscope.options(static=("nothing",)),
-        pytest.raises(
-            ValueError, match="-s names `nothing`, which is not an argument of this call"
-        ),
+        pytest.raises(ValueError, match="-s names `nothing`, which is not an input of this call"),
     ):
         jaxscope.inspect(layer, W, X)
     with (

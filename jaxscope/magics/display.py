@@ -95,6 +95,7 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     jaxscope gets one frame, on the line that it refuses. IPython shows it without the frames of
     the magic.
     """
+    _cut_causes(error, file)
     return shown_from_the_cell(_cut(error, file))
 
 
@@ -163,6 +164,20 @@ def _cut(error: BaseException, file: str) -> BaseException:
             return _at_line(error, file, 1)
     _without_ours(entry)
     return error.with_traceback(entry)
+
+
+def _cut_causes(error: BaseException, file: str) -> None:
+    """Let the errors behind this one begin in the user's cell, too: where a transform does not fit,
+    JAX gives the traceback of the equation as the cause."""
+    cause = error.__cause__
+    while cause is not None:
+        entry = cause.__traceback__
+        while entry is not None and entry.tb_frame.f_code.co_filename != file:
+            entry = entry.tb_next
+        if entry is not None:
+            _without_ours(entry)
+            cause.with_traceback(entry)
+        cause = cause.__cause__
 
 
 def _without_ours(entry: TracebackType | None) -> None:

@@ -232,7 +232,16 @@ CASES = {
     "unknown static": Bad(
         jit("y = x", "-s q"),
         USAGE,
-        ("-s names `q`, which this cell does not read from the namespace. Its inputs are: x.",),
+        ("-s names `q`, which is not defined. Its inputs are: x.",),
+    ),
+    "undefined and read": Bad(
+        jit("y = x + q", "-d q"), USAGE, ("-d names `q`, which is not defined.", "are: x.")
+    ),
+    "assigned static": Bad(
+        jit("q = x", "-s q"), USAGE, ("-s names `q`, which this cell assigns itself",)
+    ),
+    "defined and not read": Bad(
+        jit("y = x", "-s jnp"), USAGE, ("-s names `jnp`, which is not an input of this cell.",)
     ),
     "unknown traced": Bad(jit("y = x", "-t q"), USAGE, ("-t names `q`", "Its inputs are: x.")),
     "unknown donated": Bad(jit("y = x", "-d q"), USAGE, ("-d names `q`", "Its inputs are: x.")),

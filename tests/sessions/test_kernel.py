@@ -148,8 +148,7 @@ def test_a_refusal_points_at_the_line_that_it_refuses(kernel: Kernel) -> None:
 def test_a_usage_error_is_one_line(kernel: Kernel) -> None:
     reply = kernel.run("%%jaxjit -s nothing\nx * 2")
     assert reply.stderr.strip() == (
-        "UsageError: -s names `nothing`, which this cell does not read from the namespace. "
-        "Its inputs are: x."
+        "UsageError: -s names `nothing`, which is not defined. Its inputs are: x."
     )
 
 

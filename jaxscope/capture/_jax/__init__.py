@@ -51,6 +51,7 @@ from jaxscope.capture._jax.frames import (
     begins_trace,
     code_positions,
     event_error,
+    hiding_frames,
     jax_calls,
     jax_directory,
     traceback_of,

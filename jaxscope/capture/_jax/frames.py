@@ -46,6 +46,19 @@ def jax_locals(function: str, file: str) -> dict[str, Any]:
     return {}
 
 
+def hiding_frames(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with JAX's own frames hidden in its errors, as in those of a jitted call.
+
+    `traceback_util.api_boundary`, which JAX puts around its transforms, but not around `lower`.
+    Without it: the function itself.
+    """
+    try:
+        from jax._src.traceback_util import api_boundary
+    except ImportError:
+        return function
+    return api_boundary(function)
+
+
 def event_error() -> str:
     """The exception type that ended the stage whose end is being reported, or an empty text.
 

@@ -81,7 +81,8 @@ class Block(TracedForm):
         self._code = cell.code()
         self._reads = (*cell.syntax.reads, *composition.extra_names)
         known = [name for name in self._reads if name in namespace]
-        settings.check_names(known, "this cell does not read from the namespace", "inputs")
+        self._namespace = namespace
+        settings.check_names(known, self.absent, "inputs")
         refused = augmented_in_place(cell.syntax, self._reads, namespace)
         if refused is not None:
             raise refused

@@ -124,7 +124,7 @@ class PlainCall(TracedForm):
         self._call = call
         self._names = call.parameter_names()
         values = call.arguments()
-        settings.check_names(tuple(values), "is not an argument of this call", "arguments")
+        settings.check_names(tuple(values), self.absent, "arguments")
         for name in composition.extra_names:
             if name not in values and name in namespace:
                 values[name] = namespace[name]

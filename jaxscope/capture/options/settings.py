@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.targets.mesh import MeshPlan, read_mesh, target_of
@@ -108,14 +108,17 @@ class Settings:
                 "`jit`."
             )
 
-    def check_names(self, known: Sequence[str], why: str, noun: str) -> None:
-        """Raises SettingsError where -s, -t or -d names something that is not `known`."""
+    def check_names(self, known: Sequence[str], absent: Callable[[str], str], noun: str) -> None:
+        """Raises SettingsError where -s, -t or -d names something that is not `known`.
+
+        `absent` is why a name is not, after `which`.
+        """
         for option, names in (("-s", self.static), ("-t", self.traced), ("-d", self.donate)):
             for name in names:
                 if name not in known:
                     listing = ", ".join(known) or "none"
                     raise SettingsError(
-                        f"{option} names `{name}`, which {why}. Its {noun} are: {listing}."
+                        f"{option} names `{name}`, which {absent(name)}. Its {noun} are: {listing}."
                     )
 
 

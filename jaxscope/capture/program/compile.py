@@ -151,7 +151,8 @@ def compile_program(
             tagged = tag(traced, sources)
     with _staging(request, sources), _own_work(request):
         say("lowering")
-        lowered = traced.lower() if target is None else lower_for(traced, target)
+        lower = _jax.hiding_frames(traced.lower if target is None else lower_for)
+        lowered = lower() if target is None else lower(traced, target)
         received = InputReader(tagged, lowered)
         key = None
         if request.programs is not None:

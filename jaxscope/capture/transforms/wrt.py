@@ -117,9 +117,12 @@ def _check(level: Level, name: str) -> None:
     whole = [slot for slot in chosen or slots if not _is_float(level, slot)]
     if whole:
         path, dtype = level.arguments.leaves[whole[0]].path, level.dtype(whole[0])
+        fix = f"write `{path}.astype(float)`, or leave it out of -w"
+        if "<flat index" in path:  # JAX's name for a leaf of an object that gives it none
+            fix = f"name its float arrays in -w, and make `{name}` of them in the cell"
         raise TransformError(
             f"{level.where}-w names `{name}`, and `{path}` is {dtype}. JAX differentiates by "
-            f"floats: write `{path}.astype(float)`, or leave it out of -w."
+            f"floats: {fix}."
         )
 
 

@@ -287,6 +287,32 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     assert "jaxscope/" not in shown
 
 
+JVP_OF_VJP = """
+@jax.custom_vjp
+def double(v):
+    return v * 2
+double.defvjp(lambda v: (v * 2, None), lambda _, g: (g * 2,))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "body"),
+    [("--mode jvp", "double(x)"), ("", "jax.pure_callback(lambda v: v, x[0], x[0])")],
+)
+def test_the_traceback_of_a_transform_that_does_not_fit_is_of_the_cell(
+    notebook: Notebook, options: str, body: str
+) -> None:
+    notebook.shell.InteractiveTB.set_mode("Context")
+    notebook.must(JVP_OF_VJP)
+    ran = notebook.run(f"%%jaxgrad -w x {options}\n{body}")
+    assert ran.error is not None
+    text = "\n".join(ran.error._render_traceback_())  # pyright: ignore
+    assert "JAX cannot apply" in text
+    assert f"----> 2 {body}" in re.sub(r"\x1b\[[\d;]*m", "", text)
+    assert "jaxscope/" not in text
+    assert "mlir.py" not in text
+
+
 @pytest.mark.parametrize("magic", ["jaxjit", "jaxprof", "jaxgrad", "jaxwatch"])
 def test_a_syntax_error_is_shown_as_without_the_magic(
     notebook: Notebook, capsys: pytest.CaptureFixture[str], magic: str

@@ -13,6 +13,7 @@ import pytest
 from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = """
+from jax.experimental.sparse import BCOO
 import jax
 import jax.experimental
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ whole = jnp.arange(3)
 z = jnp.array([1 + 2j, 0.5j])
 mode = "mean"
 params = {"w": w, "steps": whole}
+sparse = BCOO.fromdense(jnp.eye(3))
 def f(v, u):
     return v @ u
 """
@@ -129,6 +131,11 @@ CASES = {
         "%%jaxgrad -w whole\n(whole * w).sum()",
         USAGE,
         ("Line 1: -w names `whole`, and `whole` is int32", "`whole.astype(float)`"),
+    ),
+    "integer leaf of a sparse array": Bad(
+        "%%jaxgrad -w sparse\n(sparse @ x.T).sum()",
+        USAGE,
+        ("`sparse[<flat index 1>]` is int32", "name its float arrays in -w, and make `sparse` of"),
     ),
     "integer leaf": Bad(
         "%%jaxgrad -w params\nparams['w'].sum() * params['steps'].sum()",
