@@ -93,7 +93,8 @@ def test_a_model_with_dropout_is_differentiated_by_its_parameters(
 ) -> None:
     """Its key and its counter are integers."""
     notebook.must(
-        "drop = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1)))"
+        "linear, dropout = nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(1))"
+        "\ndrop = nnx.Sequential(linear, dropout)"
         "\nplain = nnx.grad(lambda m: (m(x) ** 2).mean())(nnx.clone(drop))"
     )
     ran = notebook.must("%%jaxgrad -q -n 1 -w drop\n(drop(x) ** 2).mean()")
