@@ -23,7 +23,7 @@ _PARSER = Parser(
     ("%jaxtargets", "%jaxtargets install tpu|gpu [--yes]", "%jaxtargets remove tpu|gpu"),
 )
 _PARSER.add_argument("action", nargs="?", choices=_ACTIONS, help="The action to take.")
-_PARSER.add_argument("name", nargs="?", choices=_COMPILERS, help="The compiler.")
+_PARSER.add_argument("name", nargs="?", metavar="{tpu,gpu}", help="The compiler.")
 _PARSER.add_argument("--yes", action="store_true", help="Download without a question.")
 _EXAMPLES = """
     %jaxtargets                    what is installed, and its size
@@ -46,8 +46,11 @@ class Targets(Family):
     def jaxtargets(self, line: str) -> None:
         __tracebackhide__ = True
         given = _PARSER.parse_args(line.split())
-        if given.action is not None and given.name is None:
-            raise usage_error(f"%jaxtargets {given.action} needs a compiler: tpu or gpu.")
+        if given.action is not None and given.name not in _COMPILERS:
+            said = "needs a compiler: tpu or gpu"
+            if given.name is not None:
+                said = f"takes tpu or gpu, but got {given.name!r}"
+            raise usage_error(f"%jaxtargets {given.action} {said}.")
         require_jax("jaxtargets")
         from jaxscope.capture.targets import listing
         from jaxscope.capture.targets.environment import TargetError

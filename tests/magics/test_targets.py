@@ -66,12 +66,19 @@ def test_calls_take_shapes_and_give_shapes(nb: Notebook) -> None:
         ("%%jaxjit --target cpu --decorate\nx + 1", "leave it out with --target"),
         ("%%jaxpmap --target cpu\nx + 1", "pmap needs devices that are there"),
         ("%jaxtargets install", "needs a compiler: tpu or gpu"),
-        ("%jaxtargets install npu", "takes tpu or gpu"),
+        ("%jaxtargets install npu", "%jaxtargets install takes tpu or gpu, but got 'npu'."),
+        ("%jaxtargets frob", "%jaxtargets takes install or remove, but got 'frob'."),
     ],
 )
 def test_a_wrong_option_is_one_sentence(nb: Notebook, cell: str, said: str) -> None:
     ran = nb.run(cell)
     assert said in ran.printed + ran.message
+
+
+@pytest.mark.parametrize("trial", ["%jaxtry", "%jaxtry --bf16", "%jaxflags"])
+def test_a_program_that_did_not_run_has_no_fixes_to_time(nb: Notebook, trial: str) -> None:
+    nb.must("%%jaxjit --target cpu:4\njnp.linalg.inv(x @ x.T) @ x")
+    assert "a program for cpu:4, which was compiled and not run" in nb.run(trial).message
 
 
 def test_a_callback_cannot_be_lowered_for_a_foreign_platform(nb: Notebook) -> None:

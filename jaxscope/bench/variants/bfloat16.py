@@ -13,7 +13,7 @@ import numpy as np
 from jaxscope.bench.variants.isolation import TrialRefused
 from jaxscope.bench.variants.precision import has_floats
 from jaxscope.bench.variants.programs import Builder
-from jaxscope.bench.variants.trial import FORMS, NO_ORIGIN, TrialError, tried
+from jaxscope.bench.variants.trial import TrialError, runnable, tried
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.model import Record
 from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
@@ -34,8 +34,7 @@ def try_bfloat16(
 
     Raises TrialError where there is nothing to try.
     """
-    if origin is None or origin.form not in FORMS:
-        raise TrialError(NO_ORIGIN)
+    origin = runnable(record, origin)
     builder = Builder(origin, record.sources, "", time_limit)
     try:
         changes = _changes(builder.space, builder.names())

@@ -10,7 +10,7 @@ from jaxscope.bench.rounds.watchdog import Alarm, TimedOut
 from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialRefused
 from jaxscope.bench.variants.programs import Builder
-from jaxscope.bench.variants.trial import TrialError, built, explained, judged
+from jaxscope.bench.variants.trial import TrialError, built, explained, judged, runnable
 from jaxscope.capture.run.context import RunOrigin
 from jaxscope.model import Form, Record
 from jaxscope.model.variants import Change, TrialVerdict, VariantTrial
@@ -30,7 +30,8 @@ def sweep(
 
     Raises TrialError where there is nothing to sweep, or the original cannot be built.
     """
-    if origin is None or not record.programs or origin.form is Form.PROFILED:
+    origin = runnable(record, origin)
+    if not record.programs or origin.form is Form.PROFILED:
         raise TrialError(NO_PROGRAM)
     program = record.programs[0]
     backend = program.devices[0].partition(":")[0] if program.devices else "cpu"

@@ -38,6 +38,10 @@ from jaxscope.results.trials import Trials
 NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
+NOT_RUN = (
+    "This report is of a program for {}, which was compiled and not run: run it with %jaxjit "
+    "without --target."
+)
 FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
 _NO_FINDING = "The report has no findings, so there is no fix to try."
 _NOTHING_AGAIN = "No recompilation of the cell could be avoided, so there is no fix to try."
@@ -63,8 +67,7 @@ def try_fixes(
 
     Raises TrialError where there is nothing to try.
     """
-    if origin is None or origin.form not in FORMS:
-        raise TrialError(NO_ORIGIN)
+    origin = runnable(record, origin)
     advice = advised(record)
     if not advice:
         raise TrialError(_NOTHING_AGAIN if record.compiles and not record.programs else _NO_FINDING)
@@ -78,6 +81,16 @@ def try_fixes(
         raise TrialError("The findings are about figures of the report: there is no fix to try.")
     found = _Trials(record, origin, time_limit, say)
     return Trials(tuple([found.of(one) for one in chosen]), record.title)
+
+
+def runnable(record: Record, origin: RunOrigin | None) -> RunOrigin:
+    """The code and the inputs of the report. Raises TrialError where it does not hold them."""
+    for program in record.programs:
+        if program.target is not None:
+            raise TrialError(NOT_RUN.format(program.target.target))
+    if origin is None or origin.form not in FORMS:
+        raise TrialError(NO_ORIGIN)
+    return origin
 
 
 @dataclasses.dataclass(slots=True)

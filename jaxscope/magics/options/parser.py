@@ -112,6 +112,8 @@ class Parser(MagicArgumentParser):
         choice = _CHOICE.fullmatch(said)
         if choice is not None:
             choices = [one.strip(" '") for one in choice["choices"].split(",")]
+            if not option.startswith("-"):  # the action of a magic
+                option = f"%{self.prog}"
             return f"{option} takes {words.listed(choices, last='or')}, but got {choice['got']}."
         if said == "expected one argument":
             return f"{option} needs a value."
