@@ -58,12 +58,13 @@ _CALL_NAMES = """
 """
 _OF_SQUARE = {"eigh": 9.0, "eig": 25.0, "schur": 25.0, "hessenberg": 10 / 3, "tridiagonal": 4 / 3}
 """FLOPs of a decomposition of an n by n matrix, by n³."""
-_RANDOM = frozenset({"random_bits", "random_fold_in", "random_split"})
-_THREEFRY = 200.0
-"""Integer operations per number or key, as XLA counts them; measured on jaxlib 0.10.2."""
+RANDOM = frozenset({"random_bits", "random_fold_in", "random_split"})
+_OF_KEY = {"key<fry>": (200.0, 200.0), "key<rbg>": (37.25, 397.0), "key<urbg>": (37.25, 1490.0)}
+"""Integer operations per number and per new key, as XLA counts them on the CPU; measured on jaxlib
+0.10.2. A device with a generator of its own does less."""
 _COUNTED = frozenset(
     (
-        *_RANDOM,
+        *RANDOM,
         *_FREE,
         *_OF_INPUT,
         *_ELEMENTWISE,
@@ -74,16 +75,23 @@ _COUNTED = frozenset(
 
 
 def equation_flops(
-    primitive: str, inputs: Sequence[Shape], outputs: Sequence[Shape], params: Mapping[str, Any]
+    primitive: str,
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    params: Mapping[str, Any],
+    key: str = "key<fry>",
 ) -> float:
-    """FLOPs of one execution. Raises for parameters that differ from those of today's JAX."""
+    """FLOPs of one execution; `key` is the dtype of the random key that it takes.
+
+    Raises for parameters that differ from those of today's JAX.
+    """
     if primitive in _FREE:
         return 0.0
     out = float(math.prod(outputs[0])) if outputs else 0.0
     if primitive in _ELEMENTWISE:
         return out
-    if primitive in _RANDOM:
-        return _THREEFRY * out
+    if primitive in RANDOM:
+        return _OF_KEY.get(key, (0.0, 0.0))[primitive != "random_bits"] * out
     if primitive in _OF_INPUT:
         return float(math.prod(inputs[0]))
     match primitive:

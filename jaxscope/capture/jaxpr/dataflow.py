@@ -11,7 +11,7 @@ from typing import Any
 from jaxscope.analysis.gradient.checkpoints import Called
 from jaxscope.analysis.jaxpr.autodiff_phase import passes
 from jaxscope.analysis.jaxpr.dataflow import InnerRegion, Region, RegionStep, RegionValue
-from jaxscope.analysis.jaxpr.flops import equation_flops
+from jaxscope.analysis.jaxpr.flops import RANDOM, equation_flops
 from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.computation import computation
@@ -205,21 +205,16 @@ def _value(aval: Any) -> RegionValue:
     return RegionValue(_jax.short_aval(aval), size * width, shape)
 
 
-def _is_fast(aval: Any) -> bool:
-    """Whether a key is of a generator of XLA's or the hardware's, not of threefry."""
-    return str(aval.dtype) in ("key<rbg>", "key<urbg>")
-
-
 def _flops(entry: JaxprEntry) -> float:
     equation = entry.equation
     try:
-        if entry.primitive.startswith("random_") and _is_fast(equation.invars[0].aval):
-            return 0.0
+        of_key = entry.primitive in RANDOM
         return equation_flops(
             entry.primitive,
             [_shape(atom.aval) for atom in equation.invars],
             [_shape(atom.aval) for atom in equation.outvars],
             equation.params,
+            str(equation.invars[0].aval.dtype) if of_key else "",
         )
     except Exception:  # a primitive whose parameters have changed counts as nothing
         return 0.0
