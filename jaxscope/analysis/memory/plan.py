@@ -46,8 +46,8 @@ def timeline(
 ) -> BufferTimeline | None:
     """The plan of one module, from its HloProto; None where it has no heap trace.
 
-    `inside` has the lines of other sources, by instruction. jaxlib 0.8 writes no heap trace. A
-    program without temporaries has none either: its timeline is empty.
+    `inside` has the lines of other sources, by instruction. jaxlib before 0.10.2 writes no heap
+    trace. A program without temporaries has none either: its timeline is empty.
     """
     assignment = pb.submessage(message, _ASSIGNMENT)
     static = temp = 0

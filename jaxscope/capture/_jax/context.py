@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from typing import Any
 
 
@@ -42,56 +43,15 @@ def setting_values() -> dict[str, Any]:
     return {name: value for name, value in values.items() if isinstance(value, plain)}
 
 
-# On jax 0.8, which does not name the entries of its context, these are asked for one by one.
-_OLD_SETTINGS = (
-    "enable_x64",
-    "default_device",
-    "default_matmul_precision",
-    "numpy_dtype_promotion",
-    "numpy_rank_promotion",
-    "threefry_partitionable",
-    "random_seed_offset",
-    "softmax_custom_jvp",
-    "disable_jit",
-    "use_direct_linearize",
-    "debug_key_reuse",
-    "allow_f16_reductions",
-    "use_shardy_partitioner",
-    "enable_pgle",
-)
-
-_OLD_CONTEXTS = (
-    "mesh_context_manager",
-    "abstract_mesh_context_manager",
-    "compute_on_context_manager",
-    "xla_metadata_context_manager",
-    "user_context",
-)
-
 _MESHES = ("mesh_context_manager", "abstract_mesh_context_manager", "device_context")
 
 
 def named_settings(context: Any) -> tuple[tuple[str, str], ...]:
-    """The entries of a `trace_context` by name.
-
-    `config.trace_context_names`, jax 0.10 and later. Before, the settings that people change are
-    asked for by name, and the rest are numbers.
-    """
-    from jax._src import config
-
-    ask = getattr(config, "trace_context_names", None)
-    try:
-        names = tuple(ask()) if ask is not None else ()
-    except NotImplementedError:
-        names = ()
-    if len(names) == len(context):
-        pairs = list(zip(names, context, strict=True))
-    else:
-        pairs = [(f"jax_{name}", _setting(config, name)) for name in _OLD_SETTINGS]
-        pairs += [(name, _setting(config, name)) for name in _OLD_CONTEXTS]
-        if not any(text for _, text in pairs if text is not None):
-            pairs = []
-        pairs += [(f"setting {i} of JAX's context", value) for i, value in enumerate(context)]
+    """The entries of a `trace_context` by name, as JAX has them in this process."""
+    names = _context_names()
+    if len(names) != len(context):
+        names = tuple(f"setting {i} of JAX's context" for i in range(len(context)))
+    pairs = zip(names, context, strict=True)
     found: dict[str, str] = {}
     for name, value in pairs:
         text = _setting_text(value)
@@ -106,8 +66,41 @@ def named_settings(context: Any) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _setting(config: Any, name: str) -> Any:
-    return getattr(getattr(config, name, None), "value", None)
+def _context_names() -> tuple[str, ...]:
+    """The names of the entries of a `trace_context`; nothing where JAX does not tell.
+
+    `config.trace_context_names`, jax 0.10.2 and later.
+    """
+    from jax._src import config
+
+    ask = getattr(config, "trace_context_names", None)
+    try:
+        return tuple(ask()) if ask is not None else _changed_names(config)
+    except (AttributeError, NotImplementedError, TypeError):
+        return ()
+
+
+@functools.cache
+def _changed_names(config: Any) -> tuple[str, ...]:
+    """Each entry's name, found by which setting changes it when set for this thread alone.
+
+    `config.trace_context` and `swap_local` of the settings in `config`; before jax 0.10.2.
+    """
+    before = config.trace_context()
+    names = [f"setting {i} of JAX's context" for i in range(len(before))]
+    for name, setting in vars(config).items():
+        if isinstance(setting, type) or not hasattr(setting, "swap_local"):
+            continue
+        marked = object()
+        kept = setting.swap_local(marked)
+        try:
+            after = config.trace_context()
+        finally:
+            setting.set_local(kept)
+        for i, value in enumerate(after):
+            if value is marked:
+                names[i] = getattr(setting, "name", name)
+    return tuple(names)
 
 
 def _setting_text(value: Any) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 from jax._src import config
 
+from jaxscope.capture._jax import context
 from jaxscope.capture._jax.context import named_settings
 
 
@@ -27,3 +29,17 @@ def test_a_mesh_is_shown_by_its_axes(
     monkeypatch.setattr(config, "trace_context_names", lambda: names, raising=False)
     found = dict(named_settings((False, mesh)))
     assert found == {"jax_enable_x64": "False", **shown}
+
+
+def test_settings_have_their_names_where_jax_does_not_list_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = config.trace_context()
+    monkeypatch.setattr(config, "trace_context_names", None, raising=False)
+    context._changed_names.cache_clear()
+    plain = dict(named_settings(before))
+    with jax.default_matmul_precision("highest"):
+        precise = dict(named_settings(config.trace_context()))
+    assert config.trace_context() == before
+    changed = {name for name in plain if plain[name] != precise[name]}
+    assert changed == {"jax_default_matmul_precision"}

@@ -13,7 +13,7 @@ from jaxscope.capture.profile import memory_plan
 from jaxscope.model import Unavailable
 
 
-@pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="jaxlib 0.8 writes no heap trace")
+@pytest.mark.skipif(jax.__version_info__ < (0, 10, 2), reason="older jaxlibs write no heap trace")
 @pytest.mark.parametrize(
     ("name", "answer", "reason"),
     [

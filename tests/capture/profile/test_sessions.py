@@ -514,8 +514,8 @@ def test_what_is_not_traced_has_its_memory_all_the_same() -> None:
     report = jaxscope.profile(long_loop, square(0, 64))
     assert isinstance(report.profile, Unavailable)
     plan = report.programs[0].buffers
-    if plan is None:  # jaxlib 0.8
-        assert jax.__version_info__ < (0, 9)
+    if plan is None:  # jaxlib before 0.10.2
+        assert jax.__version_info__ < (0, 10, 2)
         return
     assert isinstance(plan, BufferTimeline)
     assert "Memory by line\n" in report.to_text()
@@ -589,9 +589,9 @@ def test_the_memory_plan_adds_up_to_the_programs_peak() -> None:
     gradient = jax.jit(jax.grad(loss, (0, 1)))
     report = jaxscope.profile(gradient, square(0, 256), square(1, 256), square(2, 256))
     found = report.programs[0].buffers
-    if isinstance(found, Unavailable):  # jaxlib 0.8
+    if isinstance(found, Unavailable):  # jaxlib before 0.10.2
         assert found.reason == "this XLA does not record when buffers are freed"
-        assert jax.__version_info__ < (0, 9)
+        assert jax.__version_info__ < (0, 10, 2)
         return
     assert found is not None
     memory = report.memory
