@@ -26,9 +26,7 @@ from jaxscope.model.program import Effect
 from jaxscope.model.timing import Timing
 
 LONG_CALL_S = 0.25
-"""A first call that takes this long is not repeated."""
-_LONG_TRANSFER_S = 0.05
-"""Nor is a first transfer that takes this long."""
+"""A first call or transfer that takes this long is not repeated."""
 _TRANSFERS = 25
 _TRANSFERS_S = 0.05
 """For all repeated transfers together, at which they stop."""
@@ -214,7 +212,7 @@ def place(
     note = f"{words.count(len(copies), 'NumPy array')}, {size} bytes"
     samples: list[float] = []
     with contextlib.suppress(Exception):  # no memory for the arrays twice
-        while first_s < _LONG_TRANSFER_S and len(samples) < _TRANSFERS:
+        while first_s < LONG_CALL_S and len(samples) < _TRANSFERS:
             samples.append(transferred()[1])
             if sum(samples) >= _TRANSFERS_S:
                 break
