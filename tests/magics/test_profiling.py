@@ -144,6 +144,19 @@ def test_a_line_that_calls_a_compiled_function_too_has_no_time_of_its_operations
     assert finding.fix.startswith("Move only the eager operations into a function under `jax.jit`")
 
 
+def test_control_flow_outside_of_a_jit_is_an_eager_operation(shell: Any) -> None:
+    shell.run_cell(
+        "%%jaxprof\n"
+        "y = jax.lax.while_loop(lambda c: c < 3, lambda c: c + 1.0, 0.0) + jnp.ones(2)\n"
+        "y = y.at[0].add(1.0)\n"
+        "z = jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((), jnp.float32), y[0])\n"
+    )
+    report = jaxscope.last()
+    assert all("beside" not in finding.message for finding in report.findings)
+    found = report.record.profile
+    assert found.eager == found.runs > 5
+
+
 def test_a_line_that_changes_an_nnx_object_needs_a_jit_that_returns_the_change(shell: Any) -> None:
     nnx = pytest.importorskip("flax.nnx")
     shell.user_ns["count"] = nnx.Param(jax.numpy.zeros(3))

@@ -76,6 +76,7 @@ from jaxscope.capture._jax.programs import (
     lowered_anew,
     lowering_jaxpr,
     module_text,
+    primitive_names,
     traced_arguments,
     traced_jaxpr,
 )

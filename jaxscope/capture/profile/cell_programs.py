@@ -103,9 +103,10 @@ def known_program(
 def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any]) -> bool:
     """Whether it is JAX's own program for one operation, not a function that the user jitted.
 
-    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_dynamic_slice`. A user function
-    may have such a name, too (`_step`, `norm`): then instructions have a frame of that name outside
-    JAX. A jitted lambda is `jit__lambda`. A pmap has a name of JAX's, and is the user's.
+    JAX names it after the operation: `jit_sin`, `jit__where`, `jit_while`, `jit_scatter-add`. A
+    user function may have such a name, too (`_step`, `norm`): then instructions have a frame of
+    that name outside JAX. A jitted lambda is `jit__lambda`. A pmap has a name of JAX's, and is the
+    user's.
     """
     name = title(name)
     if name in (_LAMBDA, _PMAP) or _jax.splits_for_devices(name):
@@ -116,7 +117,9 @@ def _is_eager(name: str, module: HloModule | None, namespace: Mapping[str, Any])
     if module is not None and name in _users_functions(module):
         return False
     homes = (jnp, jax.lax, jax.random, jax.nn, jnp.linalg, jnp.fft)
-    return name.startswith("_") or any(hasattr(home, name) for home in homes)
+    if name.startswith("_") or any(hasattr(home, name) for home in homes):
+        return True
+    return name in _jax.primitive_names()
 
 
 def is_jitted(value: Any, name: str) -> bool:
