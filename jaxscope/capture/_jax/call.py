@@ -43,6 +43,8 @@ class JaxCall:
     """Identities of the calls on the stack, innermost first: stages of one call share one."""
     info: Any = None
     """JAX's own record of the jit's options."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of a library's jit, which JAX sees as a structure of the arguments."""
     primitive: Any = None
     """The operation that runs outside any jit, with its parameters."""
     params: dict[str, Any] | None = None

@@ -311,10 +311,12 @@ def _candidates(signature: CallSignature) -> str:
     """Parts of a call that JAX does not show of the earlier one, where they are not the default."""
     committed = [
         f"`{argument.name}{path}` is committed to {leaf.place}"
+        + (f" with the memory layout {leaf.layout}" if leaf.layout else "")
         for argument in signature.arguments
         for path, leaf in zip(argument.structure.paths, argument.leaves, strict=False)
         if leaf.committed
     ]
+    committed.sort(key=lambda text: " with " not in text)  # a layout is rarer
     options = [f"`{name}` is {text}" for name, text in signature.options]
     found = [*committed[:1], *options]
     return f"; now {words.listed(found)}" if found else ""

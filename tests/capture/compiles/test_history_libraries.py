@@ -121,6 +121,40 @@ def test_equinox_calls_have_the_functions_and_arguments_of_the_user() -> None:
     assert causes(anew) == [(K.NEW_FUNCTION, "<lambda>", "", causes(anew)[0][3])]
 
 
+def test_the_donation_of_filter_jit_is_named() -> None:
+    eqx = pytest.importorskip("equinox")
+
+    def program(before: str, after: str) -> Program:
+        def steps() -> Generator[None]:
+            def move(model: Any, x: Any) -> Any:
+                return model + x
+
+            eqx.filter_jit(move, donate=before)(jnp.ones(3), jnp.ones(3))
+            yield
+            eqx.filter_jit(move, donate=after)(jnp.ones(3), jnp.ones(3))
+
+        return steps
+
+    for before, after in (("none", "all"), ("none", "all-except-first"), ("all", "none")):
+        assert causes(program(before, after)) == [(K.DONATION, "donate", before, after)]
+    assert recompiles(program("all", "warn")) == []  # the warning is of Python
+
+
+def test_a_model_with_functions_as_leaves_is_committed_as_its_fix_says() -> None:
+    eqx = pytest.importorskip("equinox")
+    model = eqx.nn.MLP(3, 3, 4, 1, key=jax.random.key(0))
+    moved = eqx.filter_shard(model, jax.devices()[0])
+
+    def steps() -> Generator[None]:
+        run = eqx.filter_jit(lambda model, x: model(x))
+        run(model, V)
+        yield
+        run(moved, V)
+
+    (cause,) = recompiles(steps)[0].causes
+    assert (cause.kind, "`eqx.filter_shard(model, device)`" in cause.fix) == (K.COMMITTED, True)
+
+
 def test_a_static_field_of_an_equinox_module_is_named() -> None:
     eqx = pytest.importorskip("equinox")
 

@@ -138,6 +138,18 @@ def a_committed_array():
     f(x)
 
 
+@program(K.UNKNOWN, r"cpu:0 with the memory layout major_to_minor=\(1, 0\)\.$")
+def a_layout():
+    from jax.experimental.layout import Format, Layout
+
+    f = jax.jit(lambda x, y: x + y)
+    x = jax.device_put(ones(3, 4), jax.devices()[0])
+    f(x, x)
+    y = jax.device_put(x, Format(Layout(major_to_minor=(1, 0)), x.sharding))
+    yield
+    f(x, y)
+
+
 @program(K.UNKNOWN, rf"{BEFORE}, but does not show .*; now `donate_argnums` is \(0\)\.$")
 def a_donation():
     def f(x: Any) -> Any:

@@ -177,7 +177,8 @@ def _leaf(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Iterator[Difference]:
     if x.dtype != y.dtype:
         yield _dtype(path, x, y)
     elif x.weak != y.weak:
-        yield diff.WeakTypeChange(path, _held(x), _held(y), dtype=x.dtype)
+        scalar = not x.shape and not y.shape
+        yield diff.WeakTypeChange(path, _held(x), _held(y), dtype=x.dtype, scalar=scalar)
     yield from _placed(path, x, y)
 
 
@@ -185,12 +186,15 @@ def _dtype(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Difference:
     python = Holder.PYTHON
     if x.holder is y.holder is python:
         return diff.ScalarTypeChange(path, _held(x), _held(y), dtypes=(x.dtype, y.dtype))
+    texts = x.text, y.text
     if python in (x.holder, y.holder):
         before, after = (
             v.text if v.holder is Holder.OTHER else f"{v.text} ({v.held})" for v in (x, y)
         )
-        return diff.DtypeChange(path, before, after, cast=wider(x.dtype, y.dtype))
-    return diff.DtypeChange(path, x.text, y.text, cast=wider(x.dtype, y.dtype))
+        texts = before, after
+    cast = wider(x.dtype, y.dtype)
+    weak = (x if x.dtype == cast else y).weak
+    return diff.DtypeChange(path, *texts, cast=cast, weak=weak)
 
 
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int, ...]:

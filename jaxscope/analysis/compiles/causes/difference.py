@@ -170,12 +170,16 @@ class DtypeChange(_Changed):
     kind: ClassVar[Literal[CauseKind.DTYPE]] = CauseKind.DTYPE
     cast: str
     """The dtype to convert to; empty for random keys, which cannot be converted."""
+    weak: bool = False
+    """The value of that dtype is weakly typed: converting the other one leaves them different."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakTypeChange(_Changed):
     kind: ClassVar[Literal[CauseKind.WEAK_TYPE]] = CauseKind.WEAK_TYPE
     dtype: str
+    scalar: bool
+    """Without dimensions: a Python scalar can be passed, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

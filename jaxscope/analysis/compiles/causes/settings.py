@@ -21,6 +21,7 @@ _DEFAULT_DEVICE = "jax_default_device"
 _OPTIONS: dict[str, diff.PlainKind] = {
     "donate_argnums": CauseKind.DONATION,
     "donate_argnames": CauseKind.DONATION,
+    "donate": CauseKind.DONATION,
     "compiler_options": CauseKind.COMPILER_OPTION,
 }
 _CELL = re.compile(r"^<ipython-input-(\d+)-")

@@ -232,6 +232,8 @@ class CallSignature:
     transform: str = ""
     bodies: tuple[ControlFlowBody, ...] = ()
     eager: bool = False
+    filtered: bool = False
+    """A call of `equinox.filter_jit`, whose arguments may have leaves that are not arrays."""
     complete: bool = True
     """JAX showed all of it. Else no difference can be named: the true one may be missing."""
 

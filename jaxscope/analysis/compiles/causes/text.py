@@ -287,14 +287,18 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.DTYPE:
             text = f"The dtype of {path} changed: {change}."
             fix = f"Convert `{d.path}` once, where it is created: {_cast(d.cast)}."
+            if d.weak:
+                fix = f"Pass one dtype for `{d.path}` in every call: {_cast(d.cast)}."
         case CauseKind.WEAK_TYPE:
             text = f"{path} changed between a weakly and a strongly typed {d.dtype}: {change}."
-            fix = f"Pass the same kind in every call: {_cast(d.dtype)}, or a Python scalar."
+            scalar = ", or a Python scalar" if d.scalar else ""
+            fix = f"Pass the same kind in every call: {_cast(d.dtype)}{scalar}."
         case CauseKind.SHARDING:
             text = f"The sharding of {path} changed: {change}."
+            again = "in the function" if signature.filtered else "`out_shardings=`"
             fix = (
-                f"Use one sharding: `jax.device_put({root(d.path)}, sharding)` before the loop, "
-                "and `out_shardings=` for results that are passed in again."
+                f"Use one sharding: {_put(d.path, 'sharding', signature)} before the loop, and "
+                f"{again} for results that are passed in again."
             )
         case CauseKind.DEVICE:
             text = f"The device of {path} changed: {change}."
@@ -306,9 +310,8 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             text = f"{path} was {d.before} and is now {d.after}, which is a different cache key."
             where = "sharding" if d.spread else "device"
             fix = (
-                f"Commit all inputs before the first call, with "
-                f"`jax.device_put({root(d.path)}, {where})`: results of committed inputs are "
-                "committed."
+                f"Commit all inputs before the first call, with {_put(d.path, where, signature)}: "
+                "results of committed inputs are committed."
             )
         case CauseKind.LAYOUT:
             text = f"The memory layout of {path} changed: {change}."
@@ -381,6 +384,12 @@ def _once(whole: str, part: str) -> str:
 
 def _few(path: str) -> str:
     return f"Keep to a few values: each value of `{path}` is a program of its own."
+
+
+def _put(path: str, where: str, signature: CallSignature) -> str:
+    """The call that places an argument; `jax.device_put` takes only arrays."""
+    function = "eqx.filter_shard" if signature.filtered else "jax.device_put"
+    return f"`{function}({root(path)}, {where})`"
 
 
 def _cast(dtype: str) -> str:

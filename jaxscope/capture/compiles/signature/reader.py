@@ -88,10 +88,11 @@ class SignatureReader:
             tuple(arguments),
             tuple(statics),
             tuple([p.name for p in parameters if p.default is not p.empty]),
-            options=_jax.jit_options(call.info),
+            options=(*_jax.jit_options(call.info), *call.options),
             context=self._settings(),
             transform="∘".join(call.transforms),
             eager=call.is_eager,
+            filtered=call.declared is not None,
             complete=call.complete and bool(self._settings()),
         )
 

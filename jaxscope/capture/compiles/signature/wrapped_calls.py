@@ -64,6 +64,7 @@ def _unwrapped(
     call: _jax.JaxCall, donated: dict[str, Any], held: dict[str, Any], static: Any
 ) -> _jax.JaxCall:
     dynamic = {**donated, **held}
+    donate = ("all" if "first" in donated else "all-except-first") if donated else ""
     function, first, rest = (
         _combined(dynamic[name], one)
         for name, one in zip(("fun", "first", "rest"), static, strict=True)
@@ -87,6 +88,7 @@ def _unwrapped(
         declared=declared,
         static_argnums=(),
         static_argnames=(),
+        options=(("donate", donate),) if donate else (),
     )
 
 

@@ -390,7 +390,7 @@ EXAMPLES = {
     K.RANK: {"shapes": ((3,), (3, 1))},
     K.VALUE_KIND: {"dtypes": ("f32", "i32")},
     K.DTYPE: {"cast": "f32"},
-    K.WEAK_TYPE: {"dtype": "f32"},
+    K.WEAK_TYPE: {"dtype": "f32", "scalar": True},
     K.COMMITTED: {"spread": True},
     **{kind: {"kind": kind} for kind in get_args(diff.PlainKind)},
 }
@@ -413,6 +413,38 @@ def test_every_kind_has_a_short_sentence_and_a_fix(kind, of):
 def test_a_file_that_runs_again_is_to_be_imported(where, fix):
     again = diff.Redefinition("f", after=where, code="same")
     assert fix in worded(again, call(array(4))).fix
+
+
+def test_one_dtype_is_for_every_call_where_converting_one_would_leave_a_weak_type() -> None:
+    weak, whole = array(weak=True), ArgumentLeaf((), "i32", 4, True, Holder.PYTHON, type="int")
+    (cause,) = causes(call(whole), call(weak)).causes
+    assert cause.fix == "Pass one dtype for `x` in every call: `jnp.asarray(value, jnp.float32)`."
+    (cause,) = causes(call(array(dtype="i32")), call(PYTHON)).causes
+    assert cause.fix.startswith("Pass one dtype for `x` in every call")
+    (cause,) = causes(call(whole), call(array())).causes
+    assert cause.fix.startswith("Convert `x` once, where it is created")
+
+
+def test_arguments_of_filter_jit_are_placed_with_filter_shard() -> None:
+    there = array(3, committed=True, place="P('d') over mesh d=2", spread=True)
+
+    def fix(before: ArgumentLeaf) -> str:
+        (cause,) = causes(call(there, filtered=True), call(before, filtered=True)).causes
+        return cause.fix
+
+    assert "with `eqx.filter_shard(x, sharding)`: results" in fix(array(3))
+    assert fix(replace(there, place="P() over mesh d=2")) == (
+        "Use one sharding: `eqx.filter_shard(x, sharding)` before the loop, and in the function "
+        "for results that are passed in again."
+    )
+
+
+def test_a_python_scalar_is_advised_only_for_one_number() -> None:
+    def fix(*shape: int) -> str:
+        return causes(call(array(*shape)), call(array(*shape, weak=True))).causes[0].fix
+
+    same = "Pass the same kind in every call: `jnp.asarray(value, jnp.float32)`"
+    assert (fix(), fix(2)) == (f"{same}, or a Python scalar.", f"{same}.")
 
 
 @pytest.mark.parametrize(
