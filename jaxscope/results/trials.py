@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from jaxscope.analysis.variants.verdicts import earlier
 from jaxscope.model.variants import TrialVerdict, VariantTrial
 from jaxscope.results.base import Result
 from jaxscope.words import count
@@ -39,14 +40,20 @@ class Trials(Result):
 
     @property
     def better(self) -> tuple[VariantTrial, ...]:
-        """The trials with a gain."""
-        return tuple([one for one in self.trials if one.verdict is TrialVerdict.BETTER])
+        """The trials with a gain, without those of the same change as an earlier one."""
+        return tuple([one for one in self._distinct() if one.verdict is TrialVerdict.BETTER])
+
+    def _distinct(self) -> list[VariantTrial]:
+        """The trials that were made, one for each change."""
+        again = earlier(self.trials)
+        made = [one for one in self.trials if one.verdict is not TrialVerdict.NOT_TRIED]
+        return [one for one in made if one.number not in again]
 
     def summary(self) -> str:
         return " · ".join(self._first())
 
     def _first(self) -> list[str]:
-        tried = [one for one in self.trials if one.verdict is not TrialVerdict.NOT_TRIED]
+        tried = self._distinct()
         plural = "fixes" if self._what == "fix" else f"{self._what}s"
         first = [self._title] if self._title else []
         first.append(f"{count(len(tried), self._what, plural)} tried")

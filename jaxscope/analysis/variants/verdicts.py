@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict
+from jaxscope.model.variants import Aim, PlanFigures, TrialVerdict, VariantTrial
 
 PLACEMENT = 0.05
 """Placements in memory differ by a few percent from process to process, more between programs that
@@ -116,3 +116,14 @@ def _saved(before: PlanFigures, after: PlanFigures) -> float | None:
     if not before.peak or after.peak is None:
         return None
     return 1 - after.peak / before.peak
+
+
+def earlier(trials: Sequence[VariantTrial]) -> dict[int, int]:
+    """Numbers of the trials whose change is that of an earlier one, with its number."""
+    first: dict[tuple[str, str], int] = {}
+    found: dict[int, int] = {}
+    for one in trials:
+        number = first.setdefault((one.diff, one.cell), one.number) if one.diff else one.number
+        if number != one.number:
+            found[one.number] = number
+    return found

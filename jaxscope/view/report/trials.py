@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxscope import words
+from jaxscope.analysis.variants.verdicts import earlier
 from jaxscope.model.comparison import RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
 from jaxscope.view.base import insert
@@ -116,7 +117,9 @@ def document(trials: Sequence[VariantTrial], first: Sequence[str]) -> Document:
     """All trials, in the order of their findings; options without a gain in one chapter."""
     idle = [one for one in trials if one.options and one.verdict is not TrialVerdict.BETTER]
     shown = [one for one in trials if one not in idle]
-    chapters = [*map(_chapter, shown), *([_without_gain(idle)] if idle else [])]
+    again = earlier(trials)
+    chapters = [_chapter(one, again.get(one.number)) for one in shown]
+    chapters += [_without_gain(idle)] if idle else []
     return Document("trials", tuple(first), (), tuple(chapters), styles=("diff",), css=Html(_STYLE))
 
 
@@ -135,7 +138,9 @@ def _with_factor(trial: VariantTrial) -> str:
     return f"`{trial.title}`" + (f" ({_factor(trial)})" if known else "")
 
 
-def _chapter(trial: VariantTrial) -> Chapter:
+def _chapter(trial: VariantTrial, first: int | None) -> Chapter:
+    if first is not None:
+        return Chapter(f"trial{trial.number}", title(trial), (f"The change is that of {first}.",))
     parts: tuple[Part, ...] = ()
     if trial.diff:
         lines = dict(enumerate(trial.diff.rstrip("\n").split("\n"), 1))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jaxscope.analysis.variants.verdicts import judge_compilations
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
+from jaxscope.results.trials import Trials
 from jaxscope.view.report.trials import gain
 
 
@@ -51,3 +54,19 @@ def test_as_many_compilations_are_counted_once() -> None:
     verdict, why = judge_compilations(plan, plan, None, 0.0)
     made = VariantTrial("pad x", verdict, why, before=plan, after=plan)
     assert gain(made) == "It compiles no less often. 3 → 3 compilations."
+
+
+def test_two_findings_with_one_change_are_one_fix() -> None:
+    made = VariantTrial(
+        "lines 2–3 under one `jax.jit`", TrialVerdict.BETTER, number=1, line=2, diff="+a", cell="a"
+    )
+    again = replace(made, number=2, line=3)
+    other = replace(made, number=3, diff="+b", cell="b", verdict=TrialVerdict.UNCLEAR)
+    untried = VariantTrial("eager", TrialVerdict.NOT_TRIED, "No.", number=4)
+    trials = Trials((made, again, other, untried), "cell")
+    assert trials.summary() == "cell · 2 fixes tried · 1 better · 1 unclear"
+    assert trials.better == (made,)
+    words = trials.to_text()
+    assert words.count("+a") == 1
+    assert "The change is that of 1." in words
+    assert trials.cell(2) == "a"
