@@ -6,8 +6,10 @@ saved notebook can be opened in either theme.
 
 from __future__ import annotations
 
+import functools
 import math
 import textwrap
+import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +131,18 @@ def _laid_out(drawn: Any, title: str, height: int, **layout: Any) -> Any:
     drawn.update_annotations(font={"size": 12, "color": INK})
     for axes in (drawn.update_xaxes, drawn.update_yaxes):
         axes(gridcolor=GRID, zerolinecolor=GRID, linecolor=GRAY, tickcolor=GRAY, automargin=True)
+    drawn._ipython_display_ = functools.partial(_show, drawn)
     return drawn
+
+
+def _show(drawn: Any) -> None:
+    """Show the figure as plotly does; in a terminal without a browser, say how to write it."""
+    try:
+        type(drawn)._ipython_display_(drawn)
+    except webbrowser.Error:
+        print(  # noqa: T201
+            'No browser was found to show the figure: `.write_html("figure.html")` writes it.'
+        )
 
 
 def _axis(

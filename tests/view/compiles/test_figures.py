@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
+import webbrowser
 from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from jaxscope.model.compile_log import Log
 from tests.view.compiles.compile_logs import builder, many
@@ -92,3 +95,26 @@ def luminance(color: str) -> float:
 def test_an_empty_log_has_a_figure_that_says_so() -> None:
     drawn = figure(Log("", ()))
     assert drawn.layout.title.text == "Nothing was compiled."
+
+
+def test_without_a_browser_the_figure_says_how_to_write_it(
+    golden: Log, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = figure(golden)
+
+    def browserless(_: object) -> None:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(type(drawn), "_ipython_display_", browserless)
+    assert DisplayFormatter().format(drawn) == ({}, {})
+    assert "`.write_html" in capsys.readouterr().out
+
+
+def test_a_figure_is_shown_and_copied_as_plotly_does(
+    golden: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, shown = figure(golden), list[Any]()
+    monkeypatch.setattr(type(drawn), "_ipython_display_", shown.append)
+    drawn._ipython_display_()
+    assert shown == [drawn]
+    assert pickle.loads(pickle.dumps(drawn)) == drawn
