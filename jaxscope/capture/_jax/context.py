@@ -75,17 +75,19 @@ def _context_names() -> tuple[str, ...]:
 
     ask = getattr(config, "trace_context_names", None)
     try:
-        return tuple(ask()) if ask is not None else _changed_names(config)
+        return tuple(ask()) if ask is not None else _changed_names()
     except (AttributeError, NotImplementedError, TypeError):
         return ()
 
 
 @functools.cache
-def _changed_names(config: Any) -> tuple[str, ...]:
+def _changed_names() -> tuple[str, ...]:
     """Each entry's name, found by which setting changes it when set for this thread alone.
 
     `config.trace_context` and `swap_local` of the settings in `config`; before jax 0.10.2.
     """
+    from jax._src import config
+
     before = config.trace_context()
     names = [f"setting {i} of JAX's context" for i in range(len(before))]
     for name, setting in vars(config).items():
