@@ -67,6 +67,10 @@ class DecoratedCell:
         for run in [Run(call, given) for call in self.jitted.calls]:
             yield run, run.finished()
 
+    def close(self) -> None:
+        """Let go of the arguments of its calls."""
+        self.jitted.calls.clear()
+
     def execute_alone(self) -> Any:
         """Run the cell with its entry points wrapped and collect nothing; the value to show."""
         return self._executed(self.names())

@@ -102,6 +102,13 @@ class FunctionCell:
             except TargetError as error:
                 self.rejected[captured.request.name] = str(error)
 
+    def close(self) -> None:
+        """Let go of the arguments of its calls, once these were compiled for each target."""
+        self.jitted.calls.clear()
+        for subject, _, _ in self.calls.compiled:
+            if subject.traceable is not None:
+                subject.traceable.release()
+
     def notes(self) -> tuple[str, ...]:
         """Notes about the calls, for the first lines of the report."""
         calls, plain = self.calls.calls, sum(self.calls.plain.values())

@@ -141,7 +141,7 @@ class Run:
             return record.describe(finished, self._given)
         finally:
             given, form = self._given, self._subject.traceable
-            # The calls of a cell are compiled for each target in turn.
+            # The calls of a cell are compiled for each target in turn, and released after the last.
             once = given.settings.target is None or given.form is not Form.FUNCTION
             if form is not None and once:
                 form.release()

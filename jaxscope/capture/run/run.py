@@ -95,8 +95,8 @@ def cell_on_targets(
     from jaxscope.capture.run.function_form import FunctionCell
 
     check_compilers([one.compiled_for for one in every if one.compiled_for is not None])
-    cell = FunctionCell(text, every[0], context.namespace)
-    with invocation("cell", Form.FUNCTION, every[0], context, text.source) as given:
+    made = contextlib.closing(FunctionCell(text, every[0], context.namespace))
+    with invocation("cell", Form.FUNCTION, every[0], context, text.source) as given, made as cell:
         value, known = _executed(cell, given)
         found: list[Ran] = []
         for settings in every:
@@ -257,8 +257,8 @@ def _functions(
     form: Form,
     made: type[FunctionCell | DecoratedCell],
 ) -> Ran:
-    with invocation("cell", form, settings, context, text.source) as given:
-        cell = made(text, settings, context.namespace)
+    closing = contextlib.closing(made(text, settings, context.namespace))
+    with invocation("cell", form, settings, context, text.source) as given, closing as cell:
         value, known = _executed(cell, given)
         return _described(cell, given, value, known)
 

@@ -163,6 +163,7 @@ def test_the_last_reports_are_kept_and_older_ones_let_go(notebook: Notebook) -> 
     [
         "%%jaxjit -q -n 1\ny = a * n",
         "%%jaxjit -q -n 1\ndef double(v): return v * 2\ny = double(a), double(n)",
+        "%%jaxjit -q --target cpu:2\ndef double(v): return v * 2\ny = double(a), double(n)",
         "%%jaxgrad -q -n 1 -w a\n(a * n).sum();",
         "%%jaxvmap -q -n 1\ny = a * n",
         "%jaxjit -q -n 1 f(a, n);",
@@ -179,6 +180,23 @@ def test_arrays_that_are_replaced_are_let_go(notebook: Notebook, cell: str) -> N
     notebook.must("a = n = None")
     gc.collect()
     assert [one() for one in gone] == [None, None]
+
+
+@pytest.mark.parametrize("options", ["", "--decorate"])
+def test_arrays_of_jitted_functions_are_let_go_at_once(notebook: Notebook, options: str) -> None:
+    """As after the same cell without the magic, which leaves nothing to the collector."""
+    notebook.must("a = x + 1")
+    gone = weakref.ref(notebook.names["a"])
+    gc.collect()
+    gc.disable()
+    try:
+        notebook.must(
+            f"%%jaxjit -q -n 1 {options}\n@jax.jit\ndef double(v): return v * 2\ny = double(a)"
+        )
+        notebook.must("a = None")
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_an_array_that_an_earlier_cell_has_read_can_be_changed(notebook: Notebook) -> None:
