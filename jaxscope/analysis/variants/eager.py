@@ -6,11 +6,25 @@ import ast
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from jaxscope.analysis.variants.edits import edited_lines, parsed, source_of
+from jaxscope.analysis.variants.edits import (
+    Edit,
+    edited,
+    edited_lines,
+    function_name,
+    parsed,
+    source_of,
+)
 from jaxscope.model.finding import Finding
 from jaxscope.model.variants import Change
 
 _TO_HOST = frozenset({"float", "int", "bool", "print", "item", "tolist", "asarray", "array", "len"})
+_OF_FUNCTIONS = frozenset({
+    "grad", "value_and_grad", "vmap", "pmap", "jit", "jacfwd", "jacrev", "hessian", "checkpoint",
+    "remat", "jvp", "vjp", "linearize", "scan", "map", "tree_map",
+    "filter_grad", "filter_value_and_grad", "filter_vmap",
+})  # fmt: skip
+"""Their first argument is a function."""
+_NO_ASSIGNMENT = "The line is not an assignment at the top level of the cell."
 _OTHER = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda)
 
 
@@ -19,29 +33,74 @@ def one_jit(finding: Finding, text: str) -> Change | str:
     tree = parsed(text)
     found = next(_runs(tree, finding.line), None)
     if found is None:
-        return "The line is not an assignment at the top level of the cell."
+        return _one_expression(finding, text, tree)
     outer, run = found
     stored = list(dict.fromkeys(name for one in run for name in _stored(one)))
     carried = _data(tree, run)
     if not carried:
         return "These lines read no array of the cell."
     indent = " " * run[0].col_offset
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    name = next(one for one in ("step", "one_step", "jitted_step") if one not in names)
     body = textwrap.indent("\n".join([source_of(text, one) for one in run]), "    ")
     results = ", ".join(stored)
-    top = " " * outer.col_offset
-    jit = "nnx.jit" if "`nnx.jit`" in finding.fix else "jax.jit"
-    function = textwrap.indent(
-        f"@{jit}\ndef {name}({', '.join(carried)}):\n{body}\n    return {results}", top
-    )
+    jit, name, function = _function(finding, tree, outer, carried, f"{body}\n    return {results}")
     call = f"{indent}{results} = {name}({', '.join(carried)})"
     last = run[-1].end_lineno or run[-1].lineno
-    made = edited_lines(text, [(run[0].lineno, last, call), (outer.lineno, 0, function + "\n")])
+    made = edited_lines(text, [(run[0].lineno, last, call), (outer.lineno, 0, function)])
     title = f"lines {run[0].lineno}–{last} under one `{jit}`"
     if last == run[0].lineno:
         title = f"line {last} under `{jit}`"
     return Change(title, finding.line, finding.source, made)
+
+
+def _one_expression(finding: Finding, text: str, tree: ast.Module) -> Change | str:
+    """`losses.append(float(f(w, x)))`, where only `f(w, x)` can be compiled."""
+    line = finding.line or 0
+    for outer in tree.body:
+        if outer.lineno <= line <= (outer.end_lineno or 0):
+            break
+    else:
+        return _NO_ASSIGNMENT
+    found: list[ast.expr] = []
+    for statement in (one for body in _bodies(outer, [outer]) for one in body):
+        match statement:
+            case ast.Expr(value=ast.Call(args=values)) if statement.lineno == line:
+                found += [one for value in values for one in _pure_values(value)]
+            case ast.Assign(value=value) if statement.lineno == line:
+                found += _pure_values(value)
+            case _:
+                pass
+    if len(found) != 1:
+        return _NO_ASSIGNMENT
+    value = found[0]
+    carried = _data(tree, [ast.Expr(value)])
+    if not carried:
+        return "This line reads no array of the cell."
+    body = f"    return {source_of(text, value)}"
+    jit, name, function = _function(finding, tree, outer, carried, body)
+    called = edited(text, [Edit(value, f"{name}({', '.join(carried)})")])
+    made = edited_lines(called, [(outer.lineno, 0, function)])
+    return Change(f"line {finding.line} under `{jit}`", finding.line, finding.source, made)
+
+
+def _function(
+    finding: Finding, tree: ast.Module, outer: ast.stmt, carried: Sequence[str], body: str
+) -> tuple[str, str, str]:
+    """The name of the jit, that of a new function under it, and its definition."""
+    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    name = next(one for one in ("step", "one_step", "jitted_step") if one not in names)
+    jit = "nnx.jit" if "`nnx.jit`" in finding.fix else "jax.jit"
+    function = f"@{jit}\ndef {name}({', '.join(carried)}):\n{body}"
+    return jit, name, textwrap.indent(function, " " * outer.col_offset) + "\n"
+
+
+def _pure_values(value: ast.expr) -> Iterator[ast.expr]:
+    """The outermost expressions inside that compute and need no value on the host."""
+    if _computes(value):
+        yield value
+        return
+    for part in ast.iter_child_nodes(value):
+        if isinstance(part, ast.expr):
+            yield from _pure_values(part)
 
 
 def _runs(tree: ast.Module, line: int | None) -> Iterator[tuple[ast.stmt, list[ast.stmt]]]:
@@ -79,7 +138,12 @@ def _is_pure(statement: ast.stmt) -> bool:
             return False
     if isinstance(target, ast.Tuple) and not all(isinstance(e, ast.Name) for e in target.elts):
         return False
-    for node in ast.walk(statement):
+    return _computes(statement.value)
+
+
+def _computes(value: ast.expr) -> bool:
+    """Whether an expression calls or computes something, and needs no value on the host."""
+    for node in ast.walk(value):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _TO_HOST:
                 return False
@@ -89,11 +153,8 @@ def _is_pure(statement: ast.stmt) -> bool:
                 return False
             case _:
                 pass
-    # Only what calls or computes: `n = 3` stays a number.
-    value = statement.value
-    return any(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(value)) and not (
-        isinstance(value, ast.Constant)
-    )
+    # `n = 3` stays a number.
+    return any(isinstance(node, ast.Call | ast.BinOp) for node in ast.walk(value))
 
 
 def _stored(statement: ast.stmt) -> Iterator[str]:
@@ -116,6 +177,8 @@ def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
                     root = root.value
                 if isinstance(root, ast.Name):
                     called.add(root.id)
+                if function_name(node) in _OF_FUNCTIONS:
+                    called |= {one.id for one in node.args[:1] if isinstance(one, ast.Name)}
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 called.add(node.value.id)
         names = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]

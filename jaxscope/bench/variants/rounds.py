@@ -47,7 +47,10 @@ def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:
         return results.Check(float("inf"), 0.0, text)
     mine, theirs = _arrays(after.results, before.results), _arrays(before.results, before.results)
     terms = max([_size(leaf) for leaf in jax.tree_util.tree_leaves(before.args)], default=1)
-    found = results.check(mine, theirs, terms, against="the original")
+    # A Python float that the cell made of an array is no more precise than that.
+    precise = np.empty(0, np.float64 if jax.config.jax_enable_x64 else np.float32)  # pyright: ignore
+    coarsest = results.expected(jax.tree_util.tree_leaves(dict(before.results)), [precise])
+    found = results.check(mine, theirs, terms, against="the original", coarsest=coarsest)
     return _state_compared(before, after, terms, found) if found.agrees else found
 
 

@@ -105,7 +105,7 @@ def test_a_form_is_rewritten_in_place(kind: FindingKind, before: str, after: str
         (K.UNROLLED_LOOP, "for w in layers.values(): z = w @ z"),
         (K.UNROLLED_LOOP, "for k, w in enumerate(ws): z = w @ z + k"),
         (K.EAGER, "n = 3"),
-        (K.EAGER, "y = float(x + 1)"),
+        (K.EAGER, "y = float(x)"),
         (K.UNROLLED_LOOP, "for i in range(9): out.append(z)"),
         (K.UNROLLED_LOOP, "for i in range(9): z[i] = z + 1"),
     ],
@@ -186,6 +186,35 @@ def test_eager_lines_become_one_jitted_function_before_the_loop() -> None:
         "    seen.append(float(x[0]))"
     )
     assert changed(K.EAGER, before, line=4) == after
+
+
+@pytest.mark.parametrize(
+    ("line", "compiled", "called"),
+    [
+        ("seen.append(float(loss(w, x)))", "loss(w, x)", "seen.append(float(step(w, x)))"),
+        ("seen.append(loss(w, x))", "loss(w, x)", "seen.append(step(w, x))"),
+        ("s = float((x @ w).sum()) + 1", "(x @ w).sum()", "s = float(step(x, w)) + 1"),
+    ],
+)
+def test_an_eager_expression_whose_value_is_kept_on_the_host(line, compiled, called) -> None:
+    before = f"%%jaxprof\nseen = []\nfor x in xs:\n    {line}"
+    names = re.findall(r"step\((.*?)\)", called)[0]
+    after = (
+        f"%%jaxprof\nseen = []\n@jax.jit\ndef step({names}):\n    return {compiled}\n\n"
+        f"for x in xs:\n    {called}"
+    )
+    assert changed(K.EAGER, before, line=4) == after
+
+
+def test_a_function_that_is_differentiated_is_no_array() -> None:
+    assert "def step(w, x):" in changed(K.EAGER, "\nl, g = jax.value_and_grad(loss)(w, x)")
+
+
+@pytest.mark.parametrize("line", ["print(float(x))", "seen.append([f(x), g(x)])"])
+def test_a_line_without_one_expression_to_compile_is_not_changed(line) -> None:
+    rule = VARIANTS[K.EAGER]
+    assert not isinstance(rule, str)
+    assert isinstance(rule(finding(K.EAGER, 2), f"for x in xs:\n    {line}"), str)
 
 
 def test_eager_lines_with_an_nnx_object_are_one_function_under_its_own_jit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -104,6 +105,21 @@ def test_the_eager_lines_of_a_profiled_cell(notebook: Notebook) -> None:
     found = tried(notebook)
     assert {trial.verdict for trial in found} == {TrialVerdict.BETTER}
     assert "+@jax.jit\n+def step(c, i):" in found[0].diff
+
+
+def test_an_eager_value_that_is_kept_as_a_python_float(notebook: Notebook) -> None:
+    notebook.must("def loss(c, i): return jnp.tanh(c + i).mean()")
+    notebook.must("%%jaxprof\nseen = []\nfor i in range(20):\n    seen.append(float(loss(b, i)))")
+    (trial,) = tried(notebook)
+    assert "+    seen.append(float(step(b, i)))" in trial.diff
+
+
+@pytest.mark.parametrize(("result", "agrees"), [(0.5 + 2e-7, True), (0.501, False)])
+def test_a_python_float_of_an_array_is_compared_as_float32(result: float, agrees: bool) -> None:
+    def built(value: float) -> Any:
+        return SimpleNamespace(results={"seen": [value]}, args=(), state={})
+
+    assert rounds.compared(built(0.5), built(result)).agrees is agrees
 
 
 def test_a_function_of_the_changed_cell_is_compiled_once(
