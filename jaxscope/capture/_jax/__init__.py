@@ -68,6 +68,7 @@ from jaxscope.capture._jax.programs import (
     compiled_program,
     constant_arguments,
     constant_bytes,
+    constants_in,
     donates,
     held_program,
     info_donates,

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from jaxscope.capture._jax.frames import jax_frames, jax_locals
+from jaxscope.capture._jax.vmaps import array_key
 
 
 def lowering_jaxpr() -> Any | None:
@@ -75,12 +77,32 @@ def _copied_equation(equation: Any, known: dict[int, Any]) -> Any:
     return equation.replace(params=params)
 
 
-def constant_bytes(jaxpr: Any) -> int:
-    """Bytes of the arrays that the outermost level of a jaxpr holds.
+def constants_in(jaxpr: Any) -> list[Any]:
+    """The arrays that a jaxpr and those inside it hold as constants, the outermost first, once.
 
-    `consts` of a closed jaxpr, and `val` of the literals among an equation's inputs.
+    `consts` of a closed jaxpr, and of those among the parameters of its equations.
     """
-    held = list(getattr(jaxpr, "consts", ()) or ())
+    found: dict[Hashable, Any] = {}
+    waiting, seen = [jaxpr], set[int]()
+    for one in waiting:
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, (tuple, list)):
+            waiting += one
+        for value in getattr(one, "consts", ()) or ():
+            found.setdefault(array_key(value), value)
+        for equation in getattr(getattr(one, "jaxpr", one), "eqns", ()):
+            waiting += equation.params.values()
+    return [*found.values()]
+
+
+def constant_bytes(jaxpr: Any) -> int:
+    """Bytes of the arrays that a jaxpr and those inside it hold.
+
+    `constants_in`, and on 0.8 `val` of the literals among an equation's inputs.
+    """
+    held = constants_in(jaxpr)
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     for equation in getattr(inner, "eqns", ()):
         held += [v.val for v in equation.invars if hasattr(v, "val")]

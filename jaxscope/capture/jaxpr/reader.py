@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,22 +58,6 @@ def jaxprs_in(value: Any) -> Iterator[Any]:
             yield from jaxprs_in(item)
     elif hasattr(value, "eqns"):
         yield value
-
-
-def constants_in(jaxpr: Any) -> list[Any]:
-    """The arrays that a jaxpr and those inside it hold as constants, the outermost first, once."""
-    found: dict[Hashable, Any] = {}
-    waiting, seen = [jaxpr], set[int]()
-    for one in waiting:
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        for value in getattr(one, "consts", ()):
-            found.setdefault(_jax.array_key(value), value)
-        for equation in getattr(open_jaxpr(one), "eqns", ()):
-            if not is_opaque(equation.primitive.name):
-                waiting += jaxprs_in(tuple(equation.params.values()))
-    return [*found.values()]
 
 
 def is_opaque(primitive: str) -> bool:

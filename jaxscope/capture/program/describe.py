@@ -18,7 +18,6 @@ from jaxscope.analysis.hlo import too_long
 from jaxscope.capture import _jax
 from jaxscope.capture.inputs.captured import variables_of
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
-from jaxscope.capture.jaxpr.reader import constants_in
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
 from jaxscope.version import __version__
@@ -90,7 +89,7 @@ def constants(
 
     Those that the function or the namespace has a name for have that, others a number.
     """
-    arrays = constants_in(getattr(handles.traced, "jaxpr", None))
+    arrays = _jax.constants_in(getattr(handles.traced, "jaxpr", None))
     names: Mapping[Hashable, str] = {}
     if arrays:
         with contextlib.suppress(Exception):  # an object of the user's that cannot be read

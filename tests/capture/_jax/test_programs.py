@@ -17,6 +17,13 @@ def test_arrays_that_a_jaxpr_holds_have_the_bytes_of_their_type() -> None:
     assert _jax.constant_bytes(jaxpr) == 4 * 8 * 4
 
 
+def test_an_array_that_a_jitted_helper_holds_counts_once() -> None:
+    table = jnp.ones((4, 8))
+    helper = jax.jit(lambda x: x + table)
+    jaxpr = jax.make_jaxpr(lambda x: helper(x) * helper(jnp.sin(x)))
+    assert _jax.constant_bytes(jaxpr(jnp.ones(8))) == 4 * 8 * 4
+
+
 def test_a_type_of_unknown_size_counts_nothing() -> None:
     unsized = SimpleNamespace(shape=(1000,), dtype=object())
     assert _jax.constant_bytes(SimpleNamespace(consts=[unsized], eqns=[])) == 0
