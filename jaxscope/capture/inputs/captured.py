@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import types
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -25,20 +26,31 @@ def variables_of(
     Names that the traced function reads come first, then those of the namespace.
     """
     wanted = {_jax.array_key(array) for array in arrays}
-    found: dict[Hashable, str] = {}
-    seen: set[int] = set()
     # Not IPython's history: `_`, `_3`, `Out`.
     known = [(n, v) for n, v in [*namespace.items()] if n[:1] != "_" and n not in ("In", "Out")]
-    queue = collections.deque([("", function), *known])
-    while queue and len(found) < len(wanted) and len(seen) < _MOST:
+    found: dict[Hashable, str] = {}
+    for roots in ([("", function)], known):
+        for path, array in _arrays(roots):
+            if (key := _jax.array_key(array)) in wanted:
+                found.setdefault(key, path)
+    return found
+
+
+def _arrays(roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The arrays below these values that the user's code has a name for, the nearest first."""
+    seen: set[int] = set()
+    queue = collections.deque(roots)
+    for _ in range(_MOST):
+        if not queue:
+            return
         path, value = queue.popleft()
         if isinstance(value, (jax.Array, np.ndarray)):
-            if path and (key := _jax.array_key(value)) in wanted:
-                found.setdefault(key, path)
-        elif id(value) not in seen:
+            if path:
+                yield path, value
+        elif id(value) not in seen and len(queue) < _MOST:
             seen.add(id(value))
-            queue.extend((_joined(path, part), item) for part, item in _inside(value))
-    return found
+            parts = itertools.islice(_inside(value), _MOST)
+            queue.extend((_joined(path, part), item) for part, item in parts)
 
 
 def _joined(path: str, part: str) -> str:
@@ -52,11 +64,10 @@ def _inside(value: Any) -> Iterable[tuple[str, Any]]:
     """The parts of a value: `['w']` and `.w`, or a variable that a function reads."""
     match value:
         case dict():
-            return [(f"[{key!r}]", item) for key, item in [*value.items()]]
+            return ((f"[{key!r}]", item) for key, item in value.items())
         case list() | tuple():
             fields = [f".{name}" for name in getattr(value, "_fields", ())]
-            parts = fields or [f"[{i}]" for i in range(len(value))]
-            return zip(parts, [*value], strict=False)
+            return zip(fields or (f"[{i}]" for i in itertools.count()), value, strict=False)
         case functools.partial():
             return [("", value.func), *value.keywords.items()]
         case types.MethodType():
@@ -74,4 +85,4 @@ def _inside(value: Any) -> Iterable[tuple[str, Any]]:
             attributes = getattr(value, "__dict__", None)
             if type(attributes) is not dict:
                 return ()
-            return [(f".{name}", item) for name, item in [*attributes.items()]]
+            return ((f".{name}", item) for name, item in attributes.items())

@@ -73,7 +73,13 @@ def test_a_name_of_the_namespace_comes_last_and_the_history_never() -> None:
     key = _jax.array_key(array)
     assert variables_of([array], None, names) == {key: "model.w"}
     held = array
-    assert variables_of([array], lambda: held, names) == {key: "held"}
+    assert variables_of([array], lambda: held, {**names, "x": array}) == {key: "held"}
+
+
+def test_only_so_many_values_are_looked_into() -> None:
+    array = jnp.zeros(3)
+    long = [*range(1_000_000), array]
+    assert variables_of([array], None, {"long": long, "x": array}) == {_jax.array_key(array): "x"}
 
 
 def test_a_variable_of_a_library_has_no_name() -> None:
