@@ -557,6 +557,19 @@ def test_a_donated_input_used_again(notebook: Notebook) -> None:
     next_cell_works(notebook)
 
 
+def test_a_donated_argument_of_a_jitted_call_used_again(notebook: Notebook) -> None:
+    notebook.must(
+        "taken = jnp.arange(5.0)\nadd = jax.jit(lambda a, b: a + b, donate_argnums=0)\n"
+        "add(taken, jnp.ones(5))"
+    )
+    for magic in ("jaxjit", "jaxprof"):
+        ran = notebook.run(f"%{magic} add(taken, jnp.ones(5))")
+        assert "deleted or donated" in ran.message
+        assert "jaxscope: `taken` was donated to an earlier run" in ran.message
+    del notebook.names["taken"], notebook.names["add"]
+    next_cell_works(notebook)
+
+
 def test_a_program_larger_than_memory(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     from jaxscope.capture.devices import memory
 

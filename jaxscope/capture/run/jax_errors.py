@@ -302,7 +302,7 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             continue
         if isinstance(error, kind) and (part in text or part in text.lower()):
             return _with_axis(words, text)
-    if isinstance(error, RuntimeError) and any(part in text for part in _DELETED):
+    if isinstance(error, RuntimeError | ValueError) and any(part in text for part in _DELETED):
         gone = [
             f"`{name}`"
             for name, value in values.items()
