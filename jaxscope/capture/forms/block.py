@@ -23,6 +23,7 @@ from jaxscope.capture.forms.trial import TracedForm, Trial, execute
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted, is_code
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
+from jaxscope.capture.inputs.traced_or_static import check_width
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     RefusedError,
@@ -91,6 +92,7 @@ class Block(TracedForm):
         self._asked = self._asked_numbers(data, settings)
         shapes = settings.target is not None
         inputs = Inputs(data, settings, asked=self._asked, shapes=shapes)
+        check_width(inputs.traced(), self._code)
         refused = sorted_in_place(cell.syntax, inputs.numpy_names())
         donated = inputs.arguments.donated_arrays()
         refused = refused or refused_donation(donated, namespace, settings.donate)

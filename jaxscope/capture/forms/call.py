@@ -19,6 +19,7 @@ from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
+from jaxscope.capture.inputs.traced_or_static import check_width
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.capture.source.frames import CALL_FILE
@@ -134,6 +135,7 @@ class PlainCall(TracedForm):
             raise refused
         reads = Reads().from_values({call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
+        check_width(inputs.traced(), [code])
         file = CALL_FILE if code is None else code.co_filename
         super().__init__(inputs, Trial(reads, NO_CODE, file), composition, namespace)
 

@@ -96,6 +96,10 @@ class Inputs:
         leaves = self.arguments.leaves
         return next((leaf.path for leaf in leaves if leaf.value is value), "")
 
+    def traced(self) -> tuple[tuple[str, Any], ...]:
+        """Paths and values of the traced leaves."""
+        return tuple([(leaf.path, leaf.value) for leaf in self.arguments.leaves])
+
     def numpy_names(self) -> tuple[str, ...]:
         """Names with a NumPy array somewhere inside that is traced."""
         return tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,10 +88,10 @@ def nbytes(value: Any) -> int | None:
     if not isinstance(value, (np.ndarray, np.generic, float, complex, int)):
         return None
     try:
-        dtype = jax.dtypes.canonicalize_dtype(jnp.result_type(value))
+        aval = jax.typeof(value)
     except (TypeError, ValueError):
         return None
-    return int(np.size(value)) * dtype.itemsize
+    return math.prod(aval.shape) * aval.dtype.itemsize
 
 
 def check_range(path: str, value: Any) -> None:
@@ -114,6 +115,31 @@ def check_range(path: str, value: Any) -> None:
             f"`{path}` has {value.dtype} values beyond {np.dtype(target).name}, JAX's widest type "
             "without 64-bit types. Run with --x64, or scale the values."
         )
+
+
+def check_width(leaves: Iterable[tuple[str, Any]], codes: Iterable[types.CodeType | None]) -> None:
+    """Raise OverflowError if the code enables 64-bit types, and a value is of 64 bits.
+
+    Its tracer has 32 before the code runs; plain Python keeps the 64.
+    """
+    if _x64() or not any(_enables_x64(code) for code in codes if code is not None):
+        return
+    for path, value in leaves:
+        if not isinstance(value, (np.ndarray, np.generic, float, complex)):
+            continue
+        given = np.result_type(value)
+        made = jax.dtypes.canonicalize_dtype(given)
+        if made != given:
+            raise OverflowError(
+                f"`{path}` is {given}, and JAX makes it {made} before the code enables 64-bit "
+                "types. Run with --x64."
+            )
+
+
+def _enables_x64(code: types.CodeType) -> bool:
+    if "enable_x64" in code.co_names or "jax_enable_x64" in code.co_consts:
+        return True
+    return any(_enables_x64(one) for one in code.co_consts if isinstance(one, types.CodeType))
 
 
 def _x64() -> bool:

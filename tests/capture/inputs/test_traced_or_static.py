@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxscope.capture.inputs.traced_or_static import choose, nbytes
+from jaxscope.capture.inputs.traced_or_static import aval_text, choose, nbytes
+from jaxscope.capture.jaxpr.reader import constants_in
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,11 @@ from jaxscope.capture.inputs.traced_or_static import choose, nbytes
 def test_numbers_are_traced_except_integers(value: Any, traced: bool, size: int | None) -> None:
     assert choose(value).traced is traced
     assert nbytes(value) == size
+
+
+def test_a_constant_captured_with_64_bits_has_all_its_bytes() -> None:
+    with jax.enable_x64(True):
+        made = jax.make_jaxpr(lambda: jnp.asarray(np.ones(3)) * 2)()
+    (constant,) = constants_in(made)
+    assert aval_text(constant) == "float64[3]"
+    assert nbytes(constant) == 24
