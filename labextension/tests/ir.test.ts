@@ -428,6 +428,17 @@ test.each([
   },
 );
 
+test("the sentence about several of a kind is in the plural", () => {
+  const text = (kind: "passes" | "remarks", state: TextState) =>
+    noticeOf(state, kind, undefined, true)?.text;
+  const priced: TextState = { state: "priced", seconds: 0 };
+  expect(text("remarks", priced)).toBe("The fusion remarks need one more compilation.");
+  expect(text("passes", priced)).toBe("The pass log needs one more compilation.");
+  const none: TextState = { state: "unavailable", reason: "it was never compiled" };
+  expect(text("remarks", none)).toBe("There are no fusion remarks: it was never compiled.");
+  expect(text("passes", none)).toBe("There is no pass log: it was never compiled.");
+});
+
 test("a text that is here is no reason for words, and a page has nobody to ask", () => {
   const stage: StageJson = { kind: "jaxpr", text: "x", unavailable: null, anchors: [] };
   expect(noticeOf({ state: "saved", stage }, "jaxpr", undefined, true)).toBeNull();

@@ -28,6 +28,8 @@ export function noticeOf(
   size: Size,
   named: boolean,
 ): Notice | null {
+  const label = STAGE_KIND_LABELS[kind];
+  const many = label.endsWith("s"); // `thunks`, `fusion remarks`
   switch (state.state) {
     case "saved":
     case "live":
@@ -40,14 +42,14 @@ export function noticeOf(
       };
     case "priced":
       return {
-        text: `The ${STAGE_KIND_LABELS[kind]} needs one more compilation${state.seconds ? `: about ${seconds(state.seconds)}` : ""}.`,
+        text: `The ${label} ${many ? "need" : "needs"} one more compilation${state.seconds ? `: about ${seconds(state.seconds)}` : ""}.`,
         retry: false,
         busy: false,
         agree: "Compile",
       };
     case "unavailable":
       return {
-        text: `There is no ${STAGE_KIND_LABELS[kind]}: ${sentence(state.reason)}`,
+        text: `There ${many ? "are" : "is"} no ${label}: ${sentence(state.reason)}`,
         retry: false,
         busy: false,
       };

@@ -154,6 +154,21 @@ def test_the_texts_begin_at_their_first_change(viewer: Viewer, tmp_path: Path) -
         expect(side(opened_page, name).locator(".jxs-sign", has_text="~").first).to_be_in_viewport()
 
 
+def test_a_narrow_output_has_the_texts_of_a_comparison_beside_each_other(viewer: Viewer) -> None:
+    opened_page = compared(viewer)
+    opened_page.set_viewport_size({"width": 540, "height": 900})
+    tab(opened_page, "Stages side by side")
+    expect(opened_page.locator(".jxs-diff")).to_have_class(re.compile("jxs-stacked"))
+    before, after = (side(opened_page, name) for name in ("earlier", "later"))
+    opened_page.locator(".jxs-root").evaluate("root => root.className = 'jxs-root jxs-compact'")
+    left, right = before.bounding_box(), after.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+    assert left["height"] == right["height"] > 120
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_words_of_a_comparison_can_be_read(viewer: Viewer, scheme: str) -> None:
     opened_page = viewer.open(page(load(), difference().payload()), scheme)
