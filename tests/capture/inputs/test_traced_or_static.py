@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxscope.capture import _jax
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose, nbytes
-from jaxscope.capture.jaxpr.reader import constants_in
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,6 @@ def test_numbers_are_traced_except_integers(value: Any, traced: bool, size: int 
 def test_a_constant_captured_with_64_bits_has_all_its_bytes() -> None:
     with jax.enable_x64(True):
         made = jax.make_jaxpr(lambda: jnp.asarray(np.ones(3)) * 2)()
-    (constant,) = constants_in(made)
+    (constant,) = _jax.constants_in(made)
     assert aval_text(constant) == "float64[3]"
     assert nbytes(constant) == 24
