@@ -23,7 +23,7 @@ from jaxscope.bench.rounds.watchdog import Alarm, TimedOut, run_on_thread
 from jaxscope.bench.warnings import programs, results, rounds
 from jaxscope.model.comparison import BenchWarning, ComparisonRow, TimingMode
 
-_GRACE_S = 1.0
+_GRACE_S = 1.5
 
 
 @dataclass(slots=True, eq=False)

@@ -24,7 +24,7 @@ from jaxscope.capture.source.frames import frame_of
 T = TypeVar("T")
 
 _POLL_S = 0.02
-_STOPS_S = 1.0
+_STOPS_S = 0.3
 """An operation that runs longer is taken for native code that does not return."""
 _NOTIFY_EVERY_S = 5.0
 _COLLECTING = frozenset({"__del__", "_xla_gc_callback", "gc_callback"})
