@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxscope import words
 from jaxscope.analysis.comparison import stats
 from jaxscope.analysis.variants import verdicts
 from jaxscope.bench.plan import Limits
@@ -22,6 +23,7 @@ from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialFailed
 from jaxscope.bench.warnings import results
 from jaxscope.capture.timing.sampling import waiting
+from jaxscope.model import Record
 from jaxscope.model.comparison import Ratio, RatioVerdict
 
 SERIES = 3
@@ -36,7 +38,22 @@ _ALIGNED = 64
 """XLA on the CPU reads a NumPy array in place from such an address, and copies any other."""
 _BY_ADDRESS = "The gain depends on the address of a NumPy array: XLA copies only an unaligned one."
 _BUSY = "The machine was busy."
+_FEWEST_RUNS, _RUNS = 10, 30
+"""Of the original, before a difference is known: to compare results, to warm up, and in rounds."""
 UNCHECKED = "The cell keeps no result, so whether the fix changes one is not checked."
+
+
+def too_long(record: Record, time_limit: float) -> str:
+    """The reason why a profiled cell is not tried within a time; empty where it may be."""
+    if record.profile is None:
+        return ""
+    run_s = record.profile.wall_s - record.profile.compile_s
+    if _FEWEST_RUNS * run_s <= time_limit:
+        return ""
+    return (
+        f"A run of the cell took {words.seconds(run_s)}, and a trial has {_FEWEST_RUNS} or more: "
+        f"profile fewer iterations, or use `--time-limit {math.ceil(_RUNS * run_s)}` for each fix."
+    )
 
 
 def compared(before: BuiltProgram, after: BuiltProgram) -> results.Check:

@@ -79,6 +79,9 @@ def try_fixes(
         chosen = [one for one in chosen if one.kind not in _CAVEATS]
     if not chosen:
         raise TrialError("The findings are about figures of the report: there is no fix to try.")
+    timed = all(one.recompilation is None for one in chosen)
+    if timed and (why := rounds.too_long(record, time_limit)):
+        raise TrialError(why)
     found = _Trials(record, origin, time_limit, say)
     return Trials(tuple([found.of(one) for one in chosen]), record.title)
 

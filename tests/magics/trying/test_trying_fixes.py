@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from jaxscope.bench.variants import rounds
 from jaxscope.bench.variants.built_program import BuiltProgram
+from jaxscope.bench.variants.trial import TrialError, try_fixes
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import PlanFigures, TrialVerdict
@@ -112,6 +114,18 @@ def test_an_eager_value_that_is_kept_as_a_python_float(notebook: Notebook) -> No
     notebook.must("%%jaxprof\nseen = []\nfor i in range(20):\n    seen.append(float(loss(b, i)))")
     (trial,) = tried(notebook)
     assert "+    seen.append(float(step(b, i)))" in trial.diff
+
+
+def test_a_cell_of_many_seconds_is_not_tried_in_vain(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook.must("%%jaxprof -o r\nc = b\nfor i in range(20):\n    c = jnp.cos(jnp.sin(c) * 2) + i")
+    record = notebook.names["r"].record
+    long = replace(record, profile=replace(record.profile, wall_s=12.0, compile_s=2.0))
+    with pytest.raises(TrialError, match=r"A run of the cell took 10 s.*`--time-limit 300`"):
+        try_fixes(long, notebook.names["r"].origin)
+    assert not rounds.too_long(long, 100.0)
+    assert [one.verdict for one in tried(notebook)] == [TrialVerdict.BETTER]
 
 
 @pytest.mark.parametrize(("result", "agrees"), [(0.5 + 2e-7, True), (0.501, False)])
