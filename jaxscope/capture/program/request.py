@@ -6,6 +6,7 @@ import collections
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -116,6 +117,13 @@ class Programs:
         """The live texts of the latest run of each program."""
         self._parts: dict[str, Programs] = {}
 
+    @staticmethod
+    def of(function: Any) -> Programs | None:
+        """Those of a Python function, as long as it lives; None for another callable."""
+        if type(function) is not FunctionType:
+            return None
+        return _OF_FUNCTIONS.setdefault(function, Programs())
+
     def part(self, name: str) -> Programs:
         """The programs of one function of the cell."""
         return self._parts.setdefault(name, Programs())
@@ -130,6 +138,10 @@ class Programs:
         self._entries[key] = entry
         while len(self._entries) > PROGRAMS_PER_CELL:
             self._entries.popitem(last=False)
+
+
+_OF_FUNCTIONS: weakref.WeakKeyDictionary[FunctionType, Programs] = weakref.WeakKeyDictionary()
+"""The programs do not hold their function, whose values a call lets go."""
 
 
 @dataclass(frozen=True, slots=True)

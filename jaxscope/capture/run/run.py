@@ -26,6 +26,7 @@ from jaxscope.capture.options.refusals import inside_trace
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.program.compile import device_and_precision
+from jaxscope.capture.program.request import Programs
 from jaxscope.capture.program.target_mesh import without_an_input
 from jaxscope.capture.run import evidence, record
 from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin, invocation
@@ -148,7 +149,8 @@ def call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], settings
     if _jax.is_tracing():
         raise inside_trace()
     with Listener.shared() as listener:
-        context = RunContext({}, listener, PeakCache(), cell_names.cell_name)
+        programs = Programs.of(function)
+        context = RunContext({}, listener, PeakCache(), cell_names.cell_name, programs)
         _wait(settings, context)
         asked = FunctionCall(function, args, kwargs)
         ran = _call(asked, settings, context, Form.CALL, asked.name)
