@@ -158,9 +158,23 @@ def _computes(value: ast.expr) -> bool:
 
 
 def _stored(statement: ast.stmt) -> Iterator[str]:
+    local = _of_comprehensions(statement)
     for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in local:
             yield node.id
+
+
+def _of_comprehensions(statement: ast.stmt) -> set[ast.Name]:
+    """The variables of the comprehensions inside, which no other line sees, where they are used."""
+    found: set[ast.Name] = set()
+    for node in ast.walk(statement):
+        if not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            continue
+        targets = [one for part in node.generators for one in ast.walk(part.target)]
+        bound = {one.id for one in targets if isinstance(one, ast.Name)}
+        inside = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in bound]
+        found.update(inside)
+    return found
 
 
 def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
@@ -181,7 +195,8 @@ def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
                     called |= {one.id for one in node.args[:1] if isinstance(one, ast.Name)}
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 called.add(node.value.id)
-        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]
+        local = _of_comprehensions(statement)
+        names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n not in local]
         names.sort(key=lambda one: (one.lineno, one.col_offset))
         read = [one.id for one in names if isinstance(one.ctx, ast.Load)]
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):

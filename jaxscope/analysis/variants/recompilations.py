@@ -54,20 +54,22 @@ class Recompilation:
 
 
 def recompilations(record: Record) -> tuple[Recompilation, ...]:
-    """Functions that the cell compiled again with a fix, in the order in which they began."""
+    """Functions that the cell compiled again with a fix, in the order in which they began.
+
+    Of the eager operations on one line the first, since the fix is that of the line.
+    """
     groups: dict[tuple[str, int, str], list[Compile]] = {}
     for one in record.compiles:
         if one.site is not None:
             key = (one.site.file, one.site.span.line, one.fun_name)
             groups.setdefault(key, []).append(one)
     known = any(one.kind is FindingKind.EAGER for one in record.findings)
-    return tuple(
-        [
-            Recompilation(tuple(group))
-            for group in groups.values()
-            if _repeats(group) and not (known and group[0].kind is CompileKind.EAGER)
-        ]
-    )
+    found: dict[tuple[str, int, str], Recompilation] = {}
+    for (file, line, name), group in groups.items():
+        eager = group[0].kind is CompileKind.EAGER
+        if _repeats(group) and not (known and eager):
+            found.setdefault((file, line, "" if eager else name), Recompilation(tuple(group)))
+    return tuple(found.values())
 
 
 def _repeats(group: Sequence[Compile]) -> bool:

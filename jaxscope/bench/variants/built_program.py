@@ -31,6 +31,8 @@ class BuiltProgram:
     plan: PlanFigures
     lowered: Any = None
     """JAX's `Lowered`; None for plain Python."""
+    compiled: Sequence[str] = ()
+    """The functions and operations that the first run of a cell compiled."""
     repeats: int = 0
     """Compilations of every further run of a cell."""
     again_s: float = 0.0

@@ -40,8 +40,8 @@ def built_cell(
     state = changed_state.after(earlier, objects)
     compile_s = sum(one.trace_s + one.lower_s + one.compile_s for one in raw)
     plan, repeats, seconds = PlanFigures(None, None, None, compile_s), 0, 0.0
+    first = [one.fun_name for one in raw if one.compiled]
     if again:
-        first = [one for one in raw if one.compiled]
         began = time.perf_counter()
         jax.block_until_ready(_arrays(run()))
         seconds = time.perf_counter() - began
@@ -51,7 +51,13 @@ def built_cell(
     def call() -> Any:
         return _arrays(run())
 
-    return BuiltProgram("cell", call, (), False, results, plan, None, repeats, seconds, state)
+    return BuiltProgram(
+        *("cell", call, (), False, results, plan),
+        compiled=first,
+        repeats=repeats,
+        again_s=seconds,
+        state=state,
+    )
 
 
 def _arrays(made: Any) -> list[jax.Array]:

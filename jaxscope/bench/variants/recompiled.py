@@ -17,7 +17,7 @@ from jaxscope.bench.variants import rounds
 from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.isolation import TrialRefused
 from jaxscope.bench.variants.programs import Builder
-from jaxscope.model import CauseKind
+from jaxscope.model import CauseKind, CompileKind
 from jaxscope.model.variants import Change, PlanFigures, TrialVerdict, VariantTrial
 
 _PADDING = "The padding enters the result: mask it in the function."
@@ -30,8 +30,12 @@ def tried_cell(
     """A cell with its functions created anew, before and after the change."""
     builder = dataclasses.replace(builder, afresh=True)
     before = build(builder, Change(""), alarm)
+    name = found.again.fun_name
+    if found.again.kind is CompileKind.EAGER and before.compiled.count(name) < 2:
+        raise TrialRefused(
+            f"JAX holds the programs of `{name}` by now, so its compilations do not come again."
+        )
     if (before.plan.compilations or 0) < 2:
-        name = found.again.fun_name
         raise TrialRefused(
             f"`{name}` cannot be created anew here, so its compilations do not come again."
         )

@@ -188,6 +188,15 @@ def test_eager_lines_become_one_jitted_function_before_the_loop() -> None:
     assert changed(K.EAGER, before, line=4) == after
 
 
+def test_the_variable_of_a_comprehension_is_no_value_of_the_cell() -> None:
+    before = "\nmeans = [x[:n].mean() for n in range(1, 9)]"
+    after = (
+        "\n@jax.jit\ndef step(x):\n    means = [x[:n].mean() for n in range(1, 9)]\n"
+        "    return means\n\nmeans = step(x)"
+    )
+    assert changed(K.EAGER, before, line=2) == after
+
+
 @pytest.mark.parametrize(
     ("line", "compiled", "called"),
     [

@@ -347,3 +347,15 @@ def test_a_function_that_cannot_be_created_anew(notebook: Notebook) -> None:
     trial = only(tried(notebook))
     assert trial.verdict is TrialVerdict.NOT_TRIED
     assert "cannot be created anew here" in trial.why
+
+
+def test_operations_whose_programs_jax_holds_are_not_tried(notebook: Notebook) -> None:
+    notebook.must("signal = jnp.linspace(0.0, 1.0, 31)")
+    notebook.must(
+        "%%jaxwatch\n"
+        "means = [signal[:n].mean() for n in range(1, 10)]\n"
+        "doubled = [jax.jit(lambda x: 2 * x)(signal) for _ in range(4)]"
+    )
+    eager, created = tried(notebook)
+    assert (eager.verdict, "do not come again" in eager.why) == (TrialVerdict.NOT_TRIED, True)
+    assert created.verdict is not TrialVerdict.NOT_TRIED
