@@ -113,6 +113,8 @@ class _Tracebacks:
     def __init__(self) -> None:
         self._sites: dict[Hashable, tuple[Hashable, ...]] = {}
         self._by_key: dict[Hashable, _jax.Site] = {}
+        self._of_rules: set[Hashable] = set()
+        """Calls by a rule of JAX."""
 
     def vmap_sites(self, traceback: Hashable) -> tuple[Hashable, ...]:
         known = self._sites.get(traceback)
@@ -129,6 +131,7 @@ class _Tracebacks:
         inner = open_jaxpr(jaxpr)
         pairs = zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)
         variables = {_jax.array_key(array): id(variable) for variable, array in pairs}
+        self._of_rules |= {self._key(entry.site) for entry in entries if entry.of_rule}
         return [
             VmapCall(
                 self._key(entry.site),
@@ -156,6 +159,8 @@ class _Tracebacks:
         Not where a library gives such a `vmap` a function of its own, as the activation of
         `eqx.nn.MLP`.
         """
+        if axis.key[0] in self._of_rules:
+            return False
         site = self._by_key[axis.key[0]]
         caller = _jax.vmap_caller(site)  # jaxscope calls it for the user
         if caller is None or caller.co_filename.startswith(HOME) or _is_own(caller):

@@ -364,10 +364,17 @@ def jacobian(matrices, vectors):
     return jax.jacfwd(jax.jit(lambda vector: jnp.tanh(matrices[0] @ vector)))(vectors[0])
 
 
+def derivative_of_a_product(matrices, vectors):
+    """A rule of JAX's, which runs where the equations have the traceback of the user's line."""
+    return jax.grad(jax.jit(lambda vector: jnp.prod(jnp.cos(vector))))(vectors[0])
+
+
 @pytest.mark.parametrize(
     ("function", "sizes"),
     [
         (solved, []),
+        (derivative_of_a_product, []),
+        (lambda a, b: jax.vmap(lambda row: derivative_of_a_product(a, row[None]))(b), [5]),
         (lambda a, b: jax.scipy.linalg.solve_triangular(a, b[..., None], lower=True), []),
         (attended, []),
         (mapped_and_solved, [5]),
