@@ -6,6 +6,7 @@ StableHLO without locations, the arguments that it keeps, and their shardings.
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -151,8 +152,10 @@ def compile_program(
             tagged = tag(traced, sources)
     with _staging(request, sources), _own_work(request):
         say("lowering")
-        lower = _jax.hiding_frames(traced.lower if target is None else lower_for)
-        lowered = lower() if target is None else lower(traced, target)
+        lower = traced.lower if target is None else functools.partial(lower_for, traced, target)
+        with suppress(Exception):  # of a different JAX: its errors show more of its frames
+            lower = _jax.hiding_frames(lower)
+        lowered = lower()
         received = InputReader(tagged, lowered)
         key = None
         if request.programs is not None:
