@@ -104,19 +104,20 @@ def of_record(record: Record) -> tuple[Chapter, ...]:
 
 
 def findings(record: Record) -> Part:
-    """The findings as advice, in order."""
-    found = tuple(
-        Advice(
-            label(record, place, "line ") or "program",
-            finding.message,
-            finding.fix,
-            finding.evidence,
-            place,
-        )
-        for finding in record.findings
-        for place in (None if finding.line is None else (finding.source, finding.line),)
-    )
-    return Part("", advice=found, brief=True)
+    """The findings as advice, in order; where one repeats the last, what is its own."""
+    found: list[Advice] = []
+    last = ("", "", "")
+    for finding in record.findings:
+        place = None if finding.line is None else (finding.source, finding.line)
+        where = label(record, place, "line ") or "program"
+        advice = (finding.message, finding.fix, finding.evidence)
+        if advice[:2] == last[:2]:
+            own = finding.evidence if finding.evidence != last[2] else ""
+            found.append(Advice(where, own or "The same.", place=place))
+        else:
+            found.append(Advice(where, *advice, place))
+        last = advice
+    return Part("", advice=tuple(found), brief=True)
 
 
 def compiles(record: Record, most: int = 1000) -> Chapter:

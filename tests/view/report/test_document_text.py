@@ -25,6 +25,20 @@ def evil() -> m.Record:
     )
 
 
+def test_advice_that_repeats_the_last_is_not_written_again() -> None:
+    evidence = ("It printed `a`.", "It printed `b`.", "It printed `b`.")
+    found = [
+        m.Finding(m.FindingKind.TRACE_TIME_SIDE_EFFECT, line, "It runs once.", "Return it.", seen)
+        for line, seen in enumerate(evidence, 1)
+    ]
+    other = m.Finding(m.FindingKind.EAGER, 1, "It runs once.", "Jit it.", "")
+    written = text(dataclasses.replace(load(), findings=(*found, other)), 100, full=True)
+    assert written.count("It runs once.") == 2
+    assert written.count("→ Return it.") == 1
+    assert [written.count(seen) for seen in ("It printed `a`.", "It printed `b`.")] == [1, 1]
+    assert re.search(r"line 2 +It printed `b`\.\n +line 3 +The same\.\n", written)
+
+
 RECORDS = {
     "golden": load(),
     "evil": evil(),
