@@ -17,7 +17,7 @@ pytestmark = pytest.mark.jax
 VERSION = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
 # How this jaxlib counts tuples: see `xla_cost`.
 RULES: dict[str, Any] = {
-    "pointer_bytes": 4 if VERSION >= (0, 12) else 8,
+    "pointer_bytes": 4 if VERSION >= (0, 11) else 8,
     "tuple_results_as_arrays": VERSION >= (0, 9),
 }
 
