@@ -53,6 +53,16 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "`set_mesh` can only be used outside",
         "A program has the mesh that is set when it is traced: set it in an earlier cell.",
     ),
+    (
+        ValueError,
+        "device_put inside jit",
+        "A program runs on one set of devices: move the data in a cell without the magic.",
+    ),
+    (
+        ValueError,
+        "Received incompatible devices",
+        "A program runs on one set of devices: put its inputs there with `jax.device_put` before.",
+    ),
     *(
         (
             AttributeError,

@@ -6,6 +6,8 @@ import pytest
 
 from jaxscope.capture.run.jax_errors import fix
 
+DEVICES = "Received incompatible devices for jitted computation."
+
 
 @pytest.mark.parametrize(
     ("error", "words"),
@@ -14,6 +16,8 @@ from jaxscope.capture.run.jax_errors import fix
         (ValueError("vmap in_axes must be an int"), "-i name=axis"),
         (TypeError("vmap IN_AXES must be an int"), "-i name=axis"),
         (RuntimeError("vmap in_axes must be an int"), None),
+        (ValueError(f"{DEVICES} Got jit's context mesh and device_put inside jit"), "without the"),
+        (ValueError(f"{DEVICES} Got argument x of f and argument y of f"), "jax.device_put"),
         (TypeError("an error of the user's"), None),
         (ValueError("an error of the user's"), None),
         (KeyError("x"), None),
