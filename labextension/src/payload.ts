@@ -143,8 +143,8 @@ function bareRecord(json: Json): Loaded {
     const link = linked ? `a data-source="${source}" data-line="${line}"` : "b";
     return (
       `<li><${link} class="place">${escaped(place)}</${link.charAt(0)}> ` +
-      `<strong>${escaped(message)}</strong>` +
-      `${fix ? `<div class="fix">→ ${escaped(fix)}</div>` : ""}</li>`
+      `<strong>${sentence(message)}</strong>` +
+      `${fix ? `<div class="fix">→ ${sentence(fix)}</div>` : ""}</li>`
     );
   });
   const payload = {
@@ -165,6 +165,12 @@ function bareRecord(json: Json): Loaded {
     "This file has no tables or figures: Python makes them. jaxscope.load(path) shows them.",
   ];
   return { kind: "report", payload, data, notes };
+}
+
+/** A sentence with its names in backticks, as markup. */
+function sentence(words: string): string {
+  const parts = escaped(words).split("`");
+  return parts.map((part, i) => (i % 2 ? `<code>${part}</code>` : part)).join("");
 }
 
 function escaped(text: string): string {

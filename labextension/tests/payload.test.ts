@@ -88,9 +88,10 @@ test("a saved record of a later schema is refused, too", async () => {
   expect(await refusal({ ...golden, schema: 99 })).toContain("in schema 99");
 });
 
-test("findings of a bare record are escaped", async () => {
-  const findings = [{ kind: "k", line: null, message: "<img src=x> & co", fix: "" }];
+test("findings of a bare record are escaped, and their names are code", async () => {
+  const findings = [{ kind: "k", line: null, message: "<img src=x> & co", fix: "Run `-d <x>`." }];
   const read = await loadPayload({ ...golden, findings });
+  expect(read.kind === "report" && read.data.findings).toContain("Run <code>-d &lt;x&gt;</code>.");
   expect(read.kind === "report" && read.data.findings).toContain("&lt;img src=x&gt; &amp; co");
 });
 

@@ -102,6 +102,8 @@ def verdict(
         bound = "host-bound" if steady and mostly_dispatch(call, dispatch) else PARTLY_HOST
         found = words.percent(shares[0]), words.percent(shares[1])
         reached.insert(0, f"dispatch takes {' to '.join(dict.fromkeys(found))} of the call")
+    elif not flops and not moved:
+        return Unavailable("the program computes and moves nothing")
     elif nearest < low:
         bound = FAR_BELOW
         reached.append(fastest)

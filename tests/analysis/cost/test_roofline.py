@@ -211,6 +211,11 @@ def test_a_call_that_was_not_timed_has_no_verdict():
     assert found == Unavailable("the call was not timed, so its limit is unknown")
 
 
+def test_a_program_without_work_has_no_verdict():
+    found = verdict(Cost(0.0, 0.0, 0.0), Timing("call", "cpu:0", (1.0,)), None, PEAKS)
+    assert found == Unavailable("the program computes and moves nothing")
+
+
 def test_what_is_not_counted_leaves_the_limit_open_unless_the_rest_is_near_a_roof():
     call = Timing("call", "cpu:0", (1.0,))
     part = Cost(1e9, 0.0, 1e8, ("f is not counted",), partial=True)
