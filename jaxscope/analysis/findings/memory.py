@@ -130,7 +130,7 @@ def _top_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def _is_kept(name: str, traced: TracedCode) -> bool:
     """Whether the cell keeps a reference to the old array: `old = w`, `history.append(w)`."""
     cell = traced.cell
-    for node in ast.walk(cell.tree) if cell is not None else ():
+    for node in _where_it_is_global(cell.tree, name) if cell is not None else ():
         match node:
             case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)):
                 kept = items
@@ -143,6 +143,17 @@ def _is_kept(name: str, traced: TracedCode) -> bool:
         if any(isinstance(item, ast.Name) and item.id == name for item in kept):
             return True
     return False
+
+
+def _where_it_is_global(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """This node and those inside, without functions that have a parameter of this name."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            arguments = (one for one in ast.walk(child.args) if isinstance(one, ast.arg))
+            if any(one.arg == name for one in arguments):
+                continue
+        yield from _where_it_is_global(child, name)
 
 
 def checkpoints(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
