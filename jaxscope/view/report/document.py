@@ -58,8 +58,10 @@ def document(record: Record) -> Document:
         title = f"Source: {source.name}"
         lead = _left_out(first) if index == 0 and first is not None else ()
         lead = lead if source.text else ("The source is empty.",)
-        if index == 0 and not profiled:  # a profile has shown the lines already
-            brief = Part(code=_source(record, 0, figures[0], _SCREEN_LINES), brief=True)
+        code = _source(record, index, figures[index], _SCREEN_LINES)
+        # A profile has shown the lines already, and without a program the cell above has them.
+        if index == 0 and not profiled and (first is not None or code.beside or not source.text):
+            brief = Part(code=code, brief=True)
             found.append(Chapter("source", title, lead, (brief,), views=View.SHORT))
         views = View.FULL if index or record.profile is None else View(0)
         if index == 0 or figures[index]:
@@ -99,10 +101,12 @@ def derived_uid(record: Record) -> str:
 
 
 def _around(record: Record) -> Document:
-    notes = (*record.notes, tables.no_program(record))
+    first = first_parts(record)
+    why = "" if "nothing was compiled" in first else tables.no_program(record)
+    notes = (*record.notes, why)
     return Document(
         noun="",
-        first=first_parts(record),
+        first=first,
         notes=tuple(note for note in notes if note),
         chapters=(),
         whole="`report.to_html(path)` writes everything",
