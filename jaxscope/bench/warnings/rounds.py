@@ -44,8 +44,8 @@ def row_warnings(
 def machine_warnings(
     machine: Machine, rounds: int, preempted: int, dropped: int
 ) -> Iterator[BenchWarning]:
-    """Warnings about the whole run."""
-    if busy(machine):
+    """Warnings about the whole run; of load only where something was timed."""
+    if rounds and busy(machine):
         yield BenchWarning(
             "J306",
             f"The machine was busy: tasks waited for a CPU {machine.pressure:.0f} % of the time. "

@@ -348,6 +348,7 @@ def test_j306_a_busy_machine():
         ),
     )
     assert measured(("numpy", "numpy", np.sum), machine=QUIET).warnings == ()
+    assert measured(("numpy", "numpy", lambda x: x.missing), machine=busy).warnings == ()
     own_threads = replace(busy, others=1.0)
     assert measured(("numpy", "numpy", np.sum), machine=own_threads).warnings == ()
     unknown = replace(QUIET, pressure=None)
