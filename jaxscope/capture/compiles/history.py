@@ -240,7 +240,7 @@ class History:
             since = f"before jaxscope started listening at {self._since}" if self._since else ""
             why = (
                 f"JAX had traced the same call {since}, but does not show its placement, its jit "
-                "options and whether its program was dropped"
+                "options or whether its program was dropped"
             )
             causes = [unknown(raw.fun_name, why + _candidates(signature))]
         return Explained(tuple(causes))
