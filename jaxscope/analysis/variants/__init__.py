@@ -98,7 +98,7 @@ def change_of(finding: Finding, record: Record) -> Change | str:
             found = made
             break
     if rule is constants.captured_constant and isinstance(found, Change) and found.source:
-        return "The function is called from other cells, whose calls are not edited."
+        return constants.CALLED_ELSEWHERE
     return found
 
 

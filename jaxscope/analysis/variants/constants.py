@@ -11,6 +11,7 @@ from jaxscope.model.variants import Change
 
 _JIT = ("jax.jit", "jit")
 """Decorators without static or donated arguments, whose numbers would change."""
+CALLED_ELSEWHERE = "The function is called from other cells, whose calls are not edited."
 _NAME = re.compile(r"`(\w+)`")
 
 
@@ -41,6 +42,8 @@ def captured_constant(finding: Finding, text: str) -> Change | str:
         and node.func.id == function.name
     ]
     uses = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == function.name]
+    if not uses:
+        return CALLED_ELSEWHERE
     first = [call.args[0] for call in calls if call.args]
     parameters = function.args.args
     if len(uses) != len(calls) or len(first) != len(calls) or not calls or not parameters:

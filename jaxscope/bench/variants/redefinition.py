@@ -90,7 +90,8 @@ def _edited(before: ast.Module, after: ast.Module, source: Source) -> tuple[str,
         if isinstance(node, ast.Import) or _added(node, before):
             continue
         if not isinstance(node, ast.FunctionDef):
-            raise TrialRefused(f"The line is not in a plain function of `{source.name}`.")
+            what = "A line that the fix also changes" if edited else "The line"
+            raise TrialRefused(f"{what} is not in a plain function of `{source.name}`.")
         edited.append(node.name)
     return tuple(edited)
 

@@ -109,14 +109,13 @@ class _Trials:
 
     def of(self, advice: Fix) -> VariantTrial:
         """One trial; it never raises but for an interrupt."""
-        number, kind = advice.number, str(advice.kind)
+        number, kind = advice.number, str(advice.kind) + self._where(advice.source)
         if isinstance(advice.change, str):
             return VariantTrial(
                 kind, TrialVerdict.NOT_TRIED, advice.change, number=number, line=advice.line
             )
         change, found = self._best(advice.change, advice.recompilation)
         source = self.record.sources[change.source] if self.record.sources else None
-        where = f" in {source.name}" if source is not None and change.source else ""
         text = "" if source is None else source.text
         cell = change.text if source is not None and source.kind is not SourceKind.MODULE else ""
         if source is not None and source.file == CALL_FILE:
@@ -132,12 +131,17 @@ class _Trials:
             return dataclasses.replace(found, title=kind, number=number, line=advice.line)
         return dataclasses.replace(
             found,
-            title=found.title + where,
+            title=found.title + self._where(change.source),
             number=number,
             line=change.line,
             diff=shown,
             cell=cell.rstrip(),
         )
+
+    def _where(self, source: int) -> str:
+        """The place of a line that is not in the cell of the report."""
+        known = len(self.record.sources)
+        return f" in {self.record.sources[source].name}" if 0 < source < known else ""
 
     def _best(
         self, change: Change, recompilation: Recompilation | None

@@ -33,6 +33,30 @@ def test_a_method_of_an_earlier_cell_is_not_tried(notebook: Notebook) -> None:
     assert "is not in a plain function of `In [3]`" in trial.why
 
 
+CAPTURING = "W = jnp.ones((300, 300))\ndef f(v):\n    return W @ v"
+
+
+def test_a_captured_array_of_a_function_that_is_called_elsewhere_is_not_tried(
+    notebook: Notebook,
+) -> None:
+    notebook.must(CAPTURING)
+    for cell in ("%%jaxjit -n 1\ny = f(m[0, 0] * jnp.ones(300))", "%jaxjit -n 1 f(W[0])"):
+        notebook.must(cell)
+        trial = only(tried(notebook))
+        assert trial.verdict is TrialVerdict.NOT_TRIED
+        assert trial.why.startswith("The function is called from other cells")
+        where = " in In [3]" if cell.startswith("%%") else ""
+        assert trial.title == f"captured_constant{where}"
+
+
+def test_a_call_at_the_top_of_another_cell_is_not_edited(notebook: Notebook) -> None:
+    notebook.must(f"{CAPTURING}\ny = f(W[0])")
+    notebook.must("%jaxjit -n 1 f(W[0])")
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.NOT_TRIED
+    assert trial.why.startswith("A line that the fix also changes is not in a plain function of")
+
+
 def test_a_large_argument_is_not_kept_alive(notebook: Notebook) -> None:
     notebook.must("import jaxscope\ndef g(m):\n    return jnp.linalg.inv(m) @ m[0]")
     notebook.must("report = jaxscope.inspect(g, 3 * jnp.eye(600))")
