@@ -27,14 +27,16 @@ _FREE_NAMES = """
     mesh_cast reshard layout_constraint pbroadcast pcast tie_in zeros_like broadcast_to stack
     unstack tile platform_index dimension_size iota_2x32_shape lu_pivots_to_permutation random_clone
     get swap new_ref empty_ref free_ref freeze with_memory_space_constraint inspect_sharding
-    bcoo_transpose all_gather_invariant
+    bcoo_transpose all_gather_invariant pbroadcast_dynamic vary_unreduced_cast reduced_vary_cast
+    relayout xla_metadata_value
 """
 _FREE = frozenset(_FREE_NAMES.split())
 _OF_INPUT_NAMES = """
     reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor argmax argmin
     cumsum cumprod cummax cummin cumlogsumexp reduce reduce_window reduce_window_sum
     reduce_window_max reduce_window_min select_and_scatter_add select_and_gather_add psum
-    psum_invariant pmax pmin reduce_scatter
+    psum_invariant pmax pmin reduce_scatter unreduced_psum unreduced_pmax unreduced_pmin
+    unreduced_reduce_scatter
 """
 _OF_INPUT = frozenset(_OF_INPUT_NAMES.split())
 _ELEMENTWISE_NAMES = """
@@ -49,8 +51,8 @@ _ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
 _WITH_FORMULA_NAMES = """
     dot_general ragged_dot_general conv_general_dilated bcoo_dot_general scatter-add scatter_add
     scatter-mul scatter_mul scatter-sub scatter_sub scatter-min scatter_min scatter-max scatter_max
-    integer_pow sort top_k fft cholesky triangular_solve lu householder_product geqrf qr svd eigh
-    eig schur hessenberg tridiagonal
+    integer_pow one_minus_square polynomial sort top_k fft cholesky triangular_solve lu
+    householder_product geqrf qr svd eigh eig schur hessenberg tridiagonal
 """
 _CALL_NAMES = """
     jit pjit closed_call core_call call remat remat2 checkpoint custom_jvp_call custom_vjp_call
@@ -114,6 +116,10 @@ def equation_flops(
         case "integer_pow":  # multiplications by repeated squaring
             power = abs(int(params["y"]))
             return out * max(0, power.bit_length() - 1 + power.bit_count() - 1)
+        case "one_minus_square":  # (1 + x) (1 - x)
+            return 3.0 * out
+        case "polynomial":  # Horner's rule, of the variable and its coefficients
+            return 2.0 * out * (len(inputs) - 2)
         case "sort" | "top_k":
             size = math.prod(inputs[0])
             along = inputs[0][int(params.get("dimension", -1))] if inputs[0] else 1

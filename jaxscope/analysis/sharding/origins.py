@@ -18,7 +18,8 @@ _EXPLICIT = frozenset({
     "all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "pbroadcast",
     "pgather", "pmax", "pmin", "ppermute", "preduced", "psend", "precv", "pshuffle", "psum",
     "psum2", "psum_invariant", "psum_scatter", "ragged_all_to_all", "reduce_scatter",
-    "unreduced_psum", "unreduced_reduce_scatter",
+    "pbroadcast_dynamic", "unreduced_pmax", "unreduced_pmin", "unreduced_psum",
+    "unreduced_reduce_scatter",
 })  # fmt: skip
 """The collective primitives of jax.lax, 0.8 to 0.12."""
 

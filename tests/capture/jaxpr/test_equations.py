@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import linecache
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import pytest
 
+from jaxscope.analysis.jaxpr.flops import uncounted
 from jaxscope.capture.jaxpr.equations import expand
 from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.source.sources import SourceFiles
@@ -173,3 +175,18 @@ def test_the_inside_of_a_kernel_is_left_alone():
 
     equations = read_equations(jax.jit(f).trace(jnp.ones(8)).jaxpr, SourceFiles())
     assert [e.primitive for e in equations][-1] == "pallas_call"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        jnp.tanh, jnp.arctanh, jnp.arcsin, jnp.arccos, jnp.sinc, jax.nn.gelu,
+        partial(jax.nn.gelu, approximate=False), jax.scipy.special.erf, jax.scipy.special.erfc,
+        jax.scipy.stats.norm.ppf, partial(jnp.polyval, jnp.arange(12.0)),
+    ],
+)  # fmt: skip
+def test_the_flops_of_common_functions_and_their_gradients_are_known(function):
+    gradient = jax.grad(lambda x: function(x).sum())
+    for made in (function, gradient, jax.vmap(gradient)):
+        traced = jax.jit(made).trace(jnp.full((3, 3), 0.5))
+        assert uncounted(read_equations(traced.jaxpr, SourceFiles())) == ()
