@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
+import re
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,10 @@ def usual(reads: Collection[str], names: Collection[str]) -> dict[str, Any]:
     return found
 
 
+_QUOTED = re.compile(r"(?<!\w)'([^'\n]*)\n[^']*'(?!\w)")
+"""A quoted text of several lines, such as the values of a pandas object."""
+
+
 def describe_error(error: BaseException) -> str:
     """`ValueError on line 5: the first line of its text`; the line only for errors of a section.
     Of a text that is a traceback, the last line.
@@ -97,7 +102,7 @@ def describe_error(error: BaseException) -> str:
     files = {file for file in files if not file.startswith(HOME)}
     lines = [line for frame, line in frames if frame.f_code.co_filename in files]
     name = f"{type(error).__name__}{f' on line {lines[-1]}' if lines else ''}"
-    first, _, rest = str(error).strip().partition("\n")
+    first, _, rest = _QUOTED.sub(r"'\1…'", str(error)).strip().partition("\n")
     if rest and first.endswith("Traceback (most recent call last):"):
         first = rest.rpartition("\n")[2]  # XLA's text for a callback that raises
     first = first.rstrip(".")

@@ -37,10 +37,10 @@ def program_warnings(handles: Handles, gradient: bool = False) -> Iterator[Bench
             f"It captures {words.size(size)} of arrays as constants, and XLA may fold the work "
             "away. Pass them as arguments.",
         )
+    values = describe.inputs(handles, (), {}, ())
     known = counted(handles.text(StageKind.OPTIMIZED_HLO).text)
     if known is not None and not _computes(known[0]):
-        yield computes_nothing()
-    values = describe.inputs(handles, (), {}, ())
+        yield computes_nothing() if values else _reads_nothing()
     unused = [value for value in values if value.kind is ValueKind.UNUSED]
     if unused:
         number = f"{len(unused)} of {len(values)} inputs"
@@ -55,6 +55,15 @@ def computes_nothing() -> BenchWarning:
         "J102",
         "The optimized program computes nothing: its result is a constant or its input. Compute a "
         "result that depends on the inputs.",
+    )
+
+
+def _reads_nothing() -> BenchWarning:
+    """J102, for a program without inputs: the user may take a constant for one."""
+    return BenchWarning(
+        "J102",
+        "The optimized program computes nothing: the code has no inputs, so its result is a "
+        "constant. Make the data that it reads an array: all other objects are constants.",
     )
 
 

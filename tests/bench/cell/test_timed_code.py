@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from jaxscope.bench.cell.sections import CellError, CellSection, sections
-from jaxscope.bench.cell.timed_code import TimedCode, timed_code
+from jaxscope.bench.cell.timed_code import TimedCode, describe_error, timed_code
 
 
 def section(text: str) -> CellSection:
@@ -98,3 +98,18 @@ def test_a_syntax_error_has_the_line_of_the_cell():
     with pytest.raises(SyntaxError) as caught:
         made("y = x\ny = = 2")
     assert caught.value.lineno == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Argument '0    1.0\n1    2.0' of type Series is not a JAX type.\nMore.",
+         "Argument '0    1.0…' of type Series is not a JAX type"),
+        ("one can't\ntell 'it' from that", "one can't"),
+        ("unknown 'name'\nin 'here'", "unknown 'name'"),
+    ],
+)  # fmt: skip
+def test_a_quoted_text_of_several_lines_does_not_end_the_sentence_of_an_error(
+    text: str, shown: str
+):
+    assert describe_error(ValueError(text)) == f"ValueError: {shown}"

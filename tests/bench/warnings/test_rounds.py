@@ -90,6 +90,12 @@ def test_j102_a_program_that_computes_nothing(function):
     assert text.startswith("The optimized program computes nothing")
 
 
+def test_j102_says_that_code_without_inputs_reads_only_constants():
+    held = [1.0, 2.0]
+    (text,) = texts(jitted(lambda: jnp.sum(jnp.asarray(held)), inputs={}), "J102")
+    assert text.endswith("Make the data that it reads an array: all other objects are constants.")
+
+
 @pytest.mark.parametrize("function", [lambda x: x + 1, lambda x: x.T, lambda x: x[:, None] + x])
 def test_j102_does_not_fire_where_something_is_computed(function):
     assert "J102" not in codes(jitted(function, inputs={"x": normal(5, 3)}))
@@ -151,6 +157,13 @@ def test_j106_host_data_in_every_call():
     assert text.startswith("Each call copies host data to the device (float32[100]). Pass arrays")
     clean = row(measured(("eager", "jax-eager", jnp.sin), check=False), "eager")
     assert "J106" not in codes(clean)
+
+
+def test_j106_is_about_the_code_and_not_its_gradient():
+    held = np.ones(100, np.float32)
+    for function, given in ((lambda x: (x + held).sum(), 1), (lambda x: jnp.sin(x).sum(), 0)):
+        eager = measured(("eager", "jax-eager", function), grad=(0,), check=False)
+        assert len(texts(row(eager, "eager"), "J106")) == given
 
 
 def test_j107_a_compile_inside_the_rounds():
