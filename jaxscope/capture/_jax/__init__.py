@@ -41,6 +41,7 @@ from jaxscope.capture._jax.equations import (
     given_name,
     name_scopes,
     print_jaxpr,
+    printed_name,
     push_scope,
     replay,
     short_aval,

@@ -43,6 +43,15 @@ def given_name(equation: Any) -> str:
     return str(params.get("name") or getattr(params.get("_prim"), "name", "") or "")
 
 
+def printed_name(equation: Any) -> str:
+    """The name of an equation's primitive, as in the text of a jaxpr.
+
+    JAX's newer primitives, since 0.10, share one: theirs is the class of parameter `_prim`.
+    """
+    newer = equation.params.get("_prim")
+    return equation.primitive.name if newer is None else type(newer).__name__
+
+
 def short_aval(aval: Any) -> str:
     """`f32[4,8]`. `str_short` of abstract values; their repr when it is gone."""
     try:

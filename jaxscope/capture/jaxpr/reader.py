@@ -88,7 +88,7 @@ class JaxprReader:
         return body
 
     def _entry(self, equation: Any) -> JaxprEntry:
-        primitive = equation.primitive.name
+        primitive = _jax.printed_name(equation)
         bodies: list[JaxprBody] = []
         if primitive not in _OPAQUE:
             for value in equation.params.values():

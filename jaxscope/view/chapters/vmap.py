@@ -139,10 +139,12 @@ def _examples(axis: BatchAxis) -> str:
 
 def _work(program: Program, batching: Batching, kind: _Kind) -> str:
     batched, loop = batching.flops, batching.loop_flops
+    unknown = _uncounted(program, batching)
     if not batched:
-        return ""
+        text = f"On the jaxpr, the FLOPs of {words.names(unknown)} are unknown."
+        return text if unknown else ""
     results = {each.result for each in batching.equations}
-    if unknown := _uncounted(program, batching):
+    if unknown:
         text = (
             f"At least {words.flops(batched)} batched, counted on the jaxpr: the FLOPs of "
             f"{words.names(unknown)} are unknown."
@@ -219,13 +221,18 @@ def _lines(
     record: Record, program: Program, batching: Batching, lines: dict[Place, BatchedLine]
 ) -> Table:
     primitives = {e.equation: program.equations[e.equation].primitive for e in batching.equations}
-    known = not _uncounted(program, batching) and all(
-        each.result not in _DATA_DEPENDENT for each in batching.equations
-    )
+    unknown = frozenset(_uncounted(program, batching))
+    known = not unknown and all(each.result not in _DATA_DEPENDENT for each in batching.equations)
 
     def excerpt(place: Place) -> str:
         text = code(record, place, _CODE)
         return f"`{text}`" if text else ""
+
+    def flops(line: BatchedLine) -> str:
+        every = (*line.batched, *line.partly, *line.unbatched)
+        if unknown.isdisjoint(primitives[each.equation] for each in every):
+            return words.short(line.flops)
+        return f"≥{words.short(line.flops)}" if line.flops else ""
 
     return Table.of(
         lines.items(),
@@ -234,7 +241,7 @@ def _lines(
         (">", "batched", lambda row: str(len(row[1].batched))),
         (">", "partly", lambda row: str(len(row[1].partly)) if row[1].partly else ""),
         (">", "unbatched", lambda row: str(len(row[1].unbatched))),
-        (">", "FLOPs", lambda row: words.short(row[1].flops)),
+        (">", "FLOPs", lambda row: flops(row[1])),
         (">", "FLOPs in a loop", lambda row: words.short(row[1].loop_flops) if known else ""),
         ("<", "batching result", lambda row: _line(row[1], batching, primitives)),
     )

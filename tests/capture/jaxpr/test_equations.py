@@ -190,3 +190,14 @@ def test_the_flops_of_common_functions_and_their_gradients_are_known(function):
     for made in (function, gradient, jax.vmap(gradient)):
         traced = jax.jit(made).trace(jnp.full((3, 3), 0.5))
         assert uncounted(read_equations(traced.jaxpr, SourceFiles())) == ()
+
+
+def test_a_primitive_is_named_as_in_the_text_of_the_jaxpr():
+    def function(x):
+        return jnp.searchsorted(x, x), jnp.nonzero(x, size=2), jnp.frexp(x)
+
+    jaxpr = jax.jit(function).trace(jnp.arange(4.0)).jaxpr
+    text = str(jaxpr)
+    names = {one.primitive for one in read_equations(jaxpr, SourceFiles())}
+    assert names
+    assert all(name in text for name in names)

@@ -101,6 +101,18 @@ def test_flops_that_are_partly_unknown_are_a_lower_bound(
     )
 
 
+def test_a_line_whose_flops_are_unknown_has_no_zero(
+    golden: m.Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "EQUATIONS", [("ffi_call", line) for _, line in EQUATIONS])
+    made = written(golden, m.Batching((AXIS,), tuple(replace(one, flops=0.0) for one in FOUND)))
+    assert made is not None
+    assert made.lead[1] == "On the jaxpr, the FLOPs of `ffi_call` are unknown."
+    table = made.parts[-1].table
+    assert table is not None
+    assert {row[table.heads.index("FLOPs")] for row in table.rows} == {""}
+
+
 def test_flops_that_round_to_the_same_are_about_as_many(golden: m.Record) -> None:
     made = written(golden, m.Batching((AXIS,), (FOUND[0], replace(FOUND[1], flops=80_000.0))))
     assert made is not None
