@@ -92,7 +92,7 @@ SPEED = {
         at(5, '"vmap": len(jax.make_jaxpr', "loop 641 vmap 3"),
     ),
     "compute-bound or memory-bound, transfers, the bottleneck by line": (
-        at(1, "step.roofline.verdict", "GFLOP/s is", "FLOP/B"),
+        at(1, "step.roofline.verdict", "GFLOP/s is", "(?:FLOP|GB)/"),
         at(6, "%jaxprof -o before", r"Line 5 takes .* of a .* call", "→ Use `jax.lax.top_k"),
         at(5, "-o softmax", "transfer"),
     ),

@@ -113,7 +113,7 @@ def test_the_lines_of_the_function_have_the_time(profiled: jaxscope.Report) -> N
 def test_the_results_and_the_timings_are_still_there(profiled: jaxscope.Report) -> None:
     # On a busy machine the first call may take so long that it is the only one.
     assert any(timing.label in ("call", "first call") for timing in profiled.timings)
-    assert len(profiled.compiles) == 1
+    assert len(profiled.compiles) <= 1  # none where a test before has profiled the function
 
 
 def test_a_session_has_as_many_calls_with_the_profiler_as_without_it(
