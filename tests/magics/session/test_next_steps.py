@@ -8,7 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from jaxscope.bench.variants import rounds
-from jaxscope.magics.session.next_steps import finding_steps, next_steps, recompilation_steps
+from jaxscope.magics.session.next_steps import (
+    _shape,  # pyright: ignore[reportPrivateUsage]
+    finding_steps,
+    next_steps,
+    recompilation_steps,
+)
 from jaxscope.magics.session.session import REPORTS_KEPT
 from jaxscope.model.comparison import Ratio, RatioVerdict
 from jaxscope.model.variants import TrialVerdict, VariantTrial
@@ -118,6 +123,8 @@ def test_other_arrays_alive_after_a_profiled_cell_are_no_change_of_it(notebook: 
     notebook.must(cell)
     reports = getattr(notebook.shell, NAME).session.reports
     assert len(reports[0].record.sources) < len(reports[1].record.sources)
+    shapes = [_shape(report.record) for report in (reports[0], reports[1])]
+    assert shapes[0] == shapes[1]
     assert not any(one.startswith("%jaxdiff") for one in code(notebook))
     notebook.must(cell.replace("sin", "cos"))
     assert any(one.startswith("%jaxdiff") for one in code(notebook))
