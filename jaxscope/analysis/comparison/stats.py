@@ -307,9 +307,16 @@ def _controlled(
         conclusion = RatioVerdict.UNCLEAR
     return conclusion, (
         f"Measured twice in the same rounds, the baseline differs from itself by "
-        f"{math.expm1(control.apart):.1%}, at most {math.expm1(control.bound):.1%}; this differs "
-        f"from the two by {math.expm1(low):+.1%} to {math.expm1(high):+.1%}."
+        f"{words.percent(math.expm1(control.apart))}, at most "
+        f"{words.percent(math.expm1(control.bound))}; this differs from the two by "
+        f"{_signed(low)} to {_signed(high)}."
     )
+
+
+def _signed(log_ratio: float) -> str:
+    """`+7.3 %`, `−75 %`."""
+    change = round(math.expm1(log_ratio), 3)
+    return f"{'−' if change < 0 else '+'}{words.percent(abs(change))}"
 
 
 def _covering(found: Sequence[LogRatio]) -> tuple[float, float]:

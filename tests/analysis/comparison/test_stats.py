@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
+import re
 import statistics
 
 import pytest
@@ -372,6 +373,7 @@ def test_a_twin_that_differs_itself_leaves_as_much_undecided():
         assert found.verdict is RatioVerdict.UNCLEAR
         assert found.why.startswith("Measured twice in the same rounds, the baseline differs ")
         assert f"differs from itself by {abs(math.log(twin)):.0%}"[:-1] in found.why
+        assert re.search(r"the two by [+−][\d.]+ % to [+−][\d.]+ %\.$", found.why)
     assert loaded(1.0, twin=1.05).verdict is RatioVerdict.UNCLEAR
     assert loaded(1.2, twin=1.05).verdict is RatioVerdict.SLOWER
 
