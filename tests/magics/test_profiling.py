@@ -244,6 +244,19 @@ def test_arrays_that_are_alive_have_their_lines(shell: Any) -> None:
     assert "Arrays alive after the cell" in jaxscope.last().to_text(full=True)
 
 
+def test_a_report_has_no_source_of_live_arrays_that_it_does_not_show(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxscope.capture.run.profiled_cell._MOST_LIVE", 2)
+    for i in range(3):
+        shell.run_cell(f"kept_{i} = jnp.ones({1_000_000 * (i + 2)})")
+    shell.run_cell("%%jaxprof\nz = jnp.sinc(x[0])\n")
+    report = jaxscope.last()
+    shown = {row.source for row in cell_profile(report).live} - {None}
+    assert len(shown) == 2
+    assert {0, *shown} == {*range(len(report.record.sources))}
+
+
 def test_what_compiling_did_is_shown(shell: Any) -> None:
     shell.run_cell(TRAINING)
     report = jaxscope.last()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import collections
+import itertools
 import threading
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -273,7 +274,7 @@ def _profiled(
             *_warnings(found, clock, runs, modules, record.compiles),
         ),
         phases=compile_phases(events),
-        live=_live(sources),
+        live=_live(sources, context.cell_name),
         waited_s=max(watched.ended - watched.settling, 0) * 1e-9,
     )
     isolated: dict[str, Profile | Unavailable] = {}
@@ -311,18 +312,18 @@ def _runs(events: Sequence[TraceEvent], span: TraceEvent) -> tuple[ProgramExecut
     return program_runs(ops, events, span.thread)
 
 
-def _live(sources: SourceFiles) -> tuple[LiveArrays, ...]:
+def _live(sources: SourceFiles, cell_name: Callable[[str], str | None]) -> tuple[LiveArrays, ...]:
     """Live arrays on the devices, by the line that created them; empty where JAX has no data."""
     try:
         made = live_buffers(jax.profiler.device_memory_profile())
     except Exception:
         return ()
-    lines = by_line(made, lambda file: sources.index(file) is not None)
-    rows = [
-        LiveArrays(sources.index(file) if file else None, line, *live)
-        for (file, line), live in ((place or ("", 0), live) for place, live in lines.items())
-    ]
-    return tuple(rows[:_MOST_LIVE])
+    read = SourceFiles(None, cell_name)  # the report has the sources of the lines that it shows
+    lines = by_line(made, lambda file: read.index(file) is not None)
+    return tuple(
+        LiveArrays(sources.index(place[0]) if place else None, place[1] if place else 0, *live)
+        for place, live in itertools.islice(lines.items(), _MOST_LIVE)
+    )
 
 
 def _not_isolated(
