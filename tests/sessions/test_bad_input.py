@@ -564,7 +564,7 @@ def test_a_donated_argument_of_a_jitted_call_used_again(notebook: Notebook) -> N
     )
     for magic in ("jaxjit", "jaxprof"):
         ran = notebook.run(f"%{magic} add(taken, jnp.ones(5))")
-        assert "deleted or donated" in ran.message
+        assert "deleted" in ran.message
         assert "jaxscope: `taken` was donated to an earlier run" in ran.message
     del notebook.names["taken"], notebook.names["add"]
     next_cell_works(notebook)

@@ -85,7 +85,8 @@ def nbytes(value: Any) -> int | None:
     """Bytes on the device in JAX's own dtype, or None for what has none."""
     if isinstance(value, jax.Array):
         return int(value.nbytes)
-    if not isinstance(value, (np.ndarray, np.generic, float, complex, int)):
+    # JAX's own type of a captured NumPy array is no `np.ndarray` before 0.9.
+    if not isinstance(value, (float, complex, int)) and not hasattr(value, "__array__"):
         return None
     try:
         aval = jax.typeof(value)

@@ -12,6 +12,10 @@ import sys
 import threading
 
 WITHOUT_JAX = (
+    "jaxscope.model",
+    "jaxscope.analysis.hlo",
+    "jaxscope.analysis.cost",
+    "jaxscope.analysis.diff",
     "jaxscope.model.compile_log",
     "jaxscope.analysis.findings",
     "jaxscope.results.report",
@@ -20,11 +24,17 @@ WITHOUT_JAX = (
     "jaxscope.magics.session.next_steps",
 )
 WITH_JAX = (
+    "jaxscope.capture._jax",
     "jaxscope.capture.run.run",
     "jaxscope.capture.run.function_form",
     "jaxscope.analysis.variants",
 )
-"""In the order of their use: the first is needed by every cell."""
+"""In the order of their use: the first are needed by every cell.
+
+A package whose `__init__` imports its modules comes before these. A thread that asks for such a
+module first holds its lock while it waits for the package, and a cell that imports the package
+holds that one and waits for the module: Python then raises a deadlock in the cell.
+"""
 _NAME = "jaxscope-preload"
 _AHEAD = f"{_NAME}-with-jax"
 

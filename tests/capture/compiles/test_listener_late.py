@@ -172,7 +172,7 @@ def a_cleared_cache():
 
 READ_FROM_JAX = {
     "a_new_lambda", "a_new_gradient", "none_in_place_of_a_mask", "another_container",
-    "a_class_made_again", "a_keyword", "a_shape", "a_committed_array", "a_donation",
+    "a_class_made_again", "a_keyword", "a_shape", "a_committed_array", "a_layout", "a_donation",
 }  # fmt: skip
 """Programs whose cause needs JAX's own record of its traces, which jax 0.8 does not have."""
 

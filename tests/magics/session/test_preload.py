@@ -49,6 +49,36 @@ def test_loading_the_extension_waits_for_no_type_of_a_report() -> None:
     assert done.stdout.split() == ["False"]
 
 
+def test_no_thread_asks_for_a_module_before_its_package_that_imports_it() -> None:
+    """A cell that imports the package meanwhile would end in a deadlock of imports."""
+    code = """
+import builtins, pathlib, sys
+import jaxscope.magics
+from jaxscope.magics.session import preload
+
+real, found = builtins.__import__, []
+folder = pathlib.Path(jaxscope.__file__).parent.parent
+
+def imports_its_modules(package):
+    text = folder.joinpath(*package.split("."), "__init__.py")
+    return text.exists() and f"from {package}." in text.read_text("utf-8")
+
+def noted(name, globals=None, locals=None, fromlist=(), level=0):
+    parts = name.split(".")
+    packages = [".".join(parts[:n]) for n in range(1, len(parts))] if parts[0] == "jaxscope" else []
+    found.extend((p, name) for p in packages if p not in sys.modules and imports_its_modules(p))
+    return real(name, globals, locals, fromlist, level)
+
+builtins.__import__ = noted
+preload._load(list(preload.WITHOUT_JAX))
+import jax
+preload._load(list(preload.WITH_JAX))
+print(found)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_nothing_starts_where_all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(threading, "Thread")
     preload.preload(("sys", "threading"))
