@@ -52,7 +52,12 @@ def built_cell(
         return _arrays(run())
 
     return BuiltProgram(
-        *("cell", call, (), False, results, plan),
+        "cell",
+        call,
+        (),
+        False,
+        results,
+        plan,
         compiled=first,
         repeats=repeats,
         again_s=seconds,

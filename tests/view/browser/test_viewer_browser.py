@@ -813,3 +813,5 @@ def test_a_run_without_a_program_says_why(viewer: Viewer) -> None:
     record = plain(load(), form=m.Form.PROFILED)
     page = viewer.page(record)
     expect(page.locator(".jxs-stages .jxs-nothing")).to_contain_text("The cell ran as plain Python")
+    narrow = viewer.widget(record, width=340)
+    expect(narrow.locator(".jxs-compact .jxs-stacked .jxs-nothing")).to_be_visible()
