@@ -105,7 +105,9 @@ def _walk_other(value: Any, found: Signature, shape: list[Any]) -> None:
         found.objects.append(value)
         shape.append(nnx)
         return
-    flat, treedef = jax.tree_util.tree_flatten(value)
+    in_module = pytrees.is_module(value)
+    nested = None if in_module else pytrees.is_module
+    flat, treedef = jax.tree_util.tree_flatten(value, is_leaf=nested)
     if len(flat) == 1 and flat[0] is value:
         _leaf(value, found, shape)
         return
@@ -113,17 +115,22 @@ def _walk_other(value: Any, found: Signature, shape: list[Any]) -> None:
     for leaf in flat:
         if nnx.is_nnx(leaf):
             raise NotReusableError
-        _leaf(leaf, found, shape)
+        if nested is not None and nested(leaf):
+            _walk_other(leaf, found, shape)
+        else:
+            _leaf(leaf, found, shape, in_module=in_module)
 
 
-def _leaf(value: Any, found: Signature, shape: list[Any]) -> None:
+def _leaf(value: Any, found: Signature, shape: list[Any], *, in_module: bool = False) -> None:
     kind = type(value)
     if kind in _ARRAYS:
         found.leaves.append(value)
         shape.append(_TRACED)
     elif kind in _EXACT:
         shape.append((kind, value))
-    elif not (choice := choose(value)).traced:
+    elif in_module and kind in (float, complex):
+        shape.append((kind, repr(value)))
+    elif not (choice := choose(value, in_module=in_module)).traced:
         if choice.fresh or isinstance(value, np.ndarray):
             raise NotReusableError
         if isinstance(value, (np.generic, enum.Enum)):

@@ -220,21 +220,23 @@ class Inputs:
                 packed[NNX_STATE] = state
         return Arguments(packed, tuple(leaves))
 
-    def _decide(self, name: str) -> Callable[[Any], Choice]:
+    def _decide(self, name: str) -> Callable[[Any, bool], Choice]:
         if name in self._settings.static:
-            return lambda value: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
+            return lambda value, _: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
         if name in self._settings.traced:
-            return lambda value: (
-                Choice(True, "traced by -t") if can_be_traced(value) else self._choose(value)
+            return lambda value, in_module: (
+                Choice(True, "traced by -t")
+                if can_be_traced(value)
+                else self._choose(value, in_module)
             )
         if name in self._asked:
-            return lambda value: Choice(False, "its type or text is used, so static")
+            return lambda value, _: Choice(False, "its type or text is used, so static")
         return self._choose
 
-    def _choose(self, value: Any) -> Choice:
+    def _choose(self, value: Any, in_module: bool) -> Choice:
         if self._shapes and isinstance(value, jax.ShapeDtypeStruct):
             return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
-        return choose(value)
+        return choose(value, in_module=in_module)
 
     def _check_traced(self) -> None:
         for name in self._settings.traced:

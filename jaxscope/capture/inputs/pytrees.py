@@ -8,6 +8,7 @@ JAX flattens only types that users have registered as pytrees.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -65,13 +66,15 @@ def survey(
     path: str,
     value: Any,
     *,
-    decide: Callable[[Any], Choice],
+    decide: Callable[[Any, bool], Choice],
     is_object: Callable[[Any], bool],
     above: tuple[int, ...] = (),
+    in_module: bool = False,
 ) -> Node:
     """The tree of a value. A container that holds itself is a static leaf.
 
-    `above` are the identities of the containers around it.
+    `above` are the identities of the containers around it; with `in_module`, one is a module of
+    Equinox.
     """
     if is_object(value):
         return Object(path, value)
@@ -79,11 +82,19 @@ def survey(
         return InputLeaf(path, value, Choice(False, "a container that holds itself, so static"))
     level = children(value)
     if level is None:
-        return InputLeaf(path, value, decide(value))
+        return InputLeaf(path, value, decide(value, in_module))
     keys, below, build = level
     around = (*above, id(value))
+    inside = in_module or is_module(value)
     nodes = [
-        survey(path + key_text(key), child, decide=decide, is_object=is_object, above=around)
+        survey(
+            path + key_text(key),
+            child,
+            decide=decide,
+            is_object=is_object,
+            above=around,
+            in_module=inside,
+        )
         for key, child in zip(keys, below, strict=True)
     ]
     return Branch(path, value, tuple([_plain(k) for k in keys]), tuple(nodes), build)
@@ -193,6 +204,12 @@ def is_builtin(value: Any) -> bool:
     kind = type(value)
     ours = isinstance(value, dict) and kind.__module__ in ("builtins", "collections")
     return ours or kind is list
+
+
+def is_module(value: Any) -> bool:
+    """Whether the value is a module of Equinox."""
+    equinox = sys.modules.get("equinox")
+    return equinox is not None and isinstance(value, equinox.Module)
 
 
 def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[..., Any]] | None:

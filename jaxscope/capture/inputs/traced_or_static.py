@@ -32,8 +32,12 @@ class Choice:
     """An array of a different library, which JAX can only capture as a constant."""
 
 
-def choose(value: Any) -> Choice:
-    """The block form's rule for one pytree leaf, by its type alone."""
+def choose(value: Any, *, in_module: bool = False) -> Choice:
+    """The block form's rule for one pytree leaf, by its type alone.
+
+    With `in_module` it is one of an Equinox module, where `eqx.filter_jit` traces arrays alone:
+    `eqx.nn.Dropout` asks whether its rate is 0.
+    """
     if isinstance(value, (bool, np.bool_)):
         return Choice(False, "bool, so static")
     if isinstance(value, jax.Array):
@@ -45,6 +49,9 @@ def choose(value: Any) -> Choice:
             return Choice(False, f"NumPy {value.dtype}, which JAX has no type for, so static")
         return Choice(True, f"NumPy {type(value).__name__}")
     if isinstance(value, (float, complex)) and not isinstance(value, enum.Enum):
+        if in_module:
+            kind = type(value).__name__
+            return Choice(False, f"{kind} of an Equinox module, so static; -t traces it")
         parts = [part for part in (value.real, value.imag) if math.isfinite(part)]
         if not _x64() and any(abs(part) > _LARGEST_FLOAT for part in parts):
             return Choice(False, "beyond float32, so static; --x64 traces it")

@@ -105,10 +105,13 @@ def _type(level: Level, slot: int) -> str:
 def _check(level: Level, name: str) -> None:
     slots = level.slots_of(name)
     if root(name) in level.statics and not slots:
+        why = f"which is not traced ({level.statics[root(name)].partition(';')[0]})"
+        fix = f"write `{name} = float({name})`"
+        if not any(value.name == name for value in level.inputs.static_values()):
+            why, fix = "of which no leaf is traced", "make its numbers float arrays"
         raise TransformError(
-            f"{level.where}-w names `{name}`, which is not traced "
-            f"({level.statics[root(name)].partition(';')[0]}). JAX differentiates by floats: write "
-            f"`{name} = float({name})`, or leave it out of -w."
+            f"{level.where}-w names `{name}`, {why}. JAX differentiates by floats: {fix}, or leave "
+            "it out of -w."
         )
     if not slots or root(name) != name:
         raise level.unknown("-w", name)

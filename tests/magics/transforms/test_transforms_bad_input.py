@@ -26,6 +26,7 @@ n = 3
 whole = jnp.arange(3)
 z = jnp.array([1 + 2j, 0.5j])
 mode = "mean"
+sizes = {"rows": 3}
 params = {"w": w, "steps": whole}
 sparse = BCOO.fromdense(jnp.eye(3))
 def f(v, u):
@@ -141,6 +142,11 @@ CASES = {
         "%%jaxgrad -w params\nparams['w'].sum() * params['steps'].sum()",
         USAGE,
         ("Line 1: -w names `params`, and `params['steps']` is int32",),
+    ),
+    "container of integers": Bad(
+        "%%jaxgrad -w sizes\nw.sum() * sizes['rows']",
+        USAGE,
+        ("Line 1: -w names `sizes`, of which no leaf is traced.", "make its numbers float arrays"),
     ),
     "text": Bad(
         "%%jaxgrad -w mode\ngetattr(w, mode)()",
