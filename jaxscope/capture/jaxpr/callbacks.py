@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import FunctionType, MethodType
 from typing import Any
+
+import jax
 
 from jaxscope.capture._jax import callback_log, closure, jax_directory
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
@@ -45,24 +47,41 @@ def _marks(jaxpr: Any, seen: set[int]) -> Iterator[str]:
                 yield f"{name}.{key}={_mark(value, 0)}"
 
 
-def _mark(value: Any, depth: int) -> str:
-    """A callable by its code and closure; a plain value by itself; the rest by identity."""
+def _mark(value: Any, depth: int, *, of_jax: bool = False) -> str:
+    """A callable by its code and what it holds; a plain value by itself; the rest by identity.
+
+    A container that a function of JAX holds counts by its content: each trace makes a new one. The
+    user's counts by identity: a callback can change it.
+    """
+
+    def marks(values: Iterable[Any], *, of_jax: bool = False) -> str:
+        return ", ".join([_mark(one, depth + 1, of_jax=of_jax) for one in values])
+
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return repr(value)
     if depth > _DEEPEST:
         return str(id(value))
-    if isinstance(value, (tuple, list)):
-        return f"[{', '.join(_mark(item, depth + 1) for item in value)}]"
+    if isinstance(value, tuple) or (of_jax and isinstance(value, list)):
+        return f"[{marks(value, of_jax=of_jax)}]"
+    if of_jax and isinstance(value, dict):
+        return f"{{{marks(value.items(), of_jax=True)}}}"
+    if isinstance(value, jax.tree_util.PyTreeDef):
+        return f"{value}{hash(value)}"
     if isinstance(value, FunctionType):
         held = [inner for _, _, inner in closure(value)]
         held += [value.__defaults__, *(value.__kwdefaults__ or {}).values()]
-        own = not value.__code__.co_filename.startswith(jax_directory())
-        code = hash(value.__code__) if own else value.__qualname__
-        return f"{code}({_mark(held, depth + 1)})"
+        code = value.__qualname__ if _is_of_jax(value) else hash(value.__code__)
+        return f"{code}({marks(held, of_jax=_is_of_jax(value))})"
     if isinstance(value, MethodType):
-        return f"{id(value.__self__)}.{_mark(value.__func__, depth + 1)}"
+        return f"{id(value.__self__)}.{marks([value.__func__])}"
     if isinstance(value, functools.partial):
-        parts = [value.func, list(value.args), *value.keywords.values()]
-        return f"partial({_mark(parts, depth + 1)})"
+        parts = [value.func, *value.args, *value.keywords.items()]
+        return f"partial({marks(parts, of_jax=_is_of_jax(value.func))})"
     inner = getattr(value, "callback_func", None)
-    return str(id(value)) if inner is None else _mark(inner, depth + 1)
+    return str(id(value)) if inner is None else marks([inner])
+
+
+def _is_of_jax(function: Any) -> bool:
+    return isinstance(function, FunctionType) and function.__code__.co_filename.startswith(
+        jax_directory()
+    )
