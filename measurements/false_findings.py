@@ -35,6 +35,7 @@ _CALLBACK = "the cell has a callback"
 _FETCHED = "the loss is fetched in every step"
 ACCEPTED = {
     "uncertain_figure": "a count is partly estimated, or a time is noisy, and both are true",
+    "host_bound": "of programs of microseconds, dispatch is most of a call",
     "containers/dataframe non_jax_constant": "its columns become constants",
     "containers/dataframe constant_folded": "all of its inputs are constants",
     "containers/series_same non_jax_constant": "its values become constants",
@@ -51,6 +52,7 @@ ACCEPTED = {
     "functions/mappings_of_every_kind constant_folded": _HIDDEN,
     "functions/unused_argument_of_another_shape constant_folded": "one branch reads no argument",
     "functions/equinox_training host_transfer": _FETCHED,
+    "functions/train_and_validate_by_epoch eager": "the batches are taken outside `jax.jit`",
     "functions/linen_init_train_evaluate host_transfer": _FETCHED,
     "functions/train_state_of_flax host_transfer": _FETCHED,
     "functions/prints_text trace_time_side_effect": "a jitted function prints",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
 
+from jaxscope.capture.options.settings import not_an_expression
 from jaxscope.capture.source.cell_names import running_number
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
@@ -87,8 +88,7 @@ def _parsed(text: str) -> ast.Expression:
     try:
         return ast.parse(text.strip(), filename="<jaxbench>", mode="eval")
     except (SyntaxError, ValueError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise usage_error(f"`{text}` is not a Python expression: {reason}.") from None
+        raise usage_error(str(not_an_expression(text, error))) from None
 
 
 def _unreadable(error: SyntaxError) -> UsageError:

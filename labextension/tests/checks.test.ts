@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { tooLarge } from "../checks/sizes.mjs";
 import { offences, offencesIn } from "../checks/sources.mjs";
 
@@ -31,7 +31,9 @@ test.each(["element.textContent = text;", "retrieval(text);", "setTimeout(go, 1)
 );
 
 test("a file above the limit is named with its size", () => {
-  const file = join(mkdtempSync(join(tmpdir(), "jaxscope-")), "large.js");
+  const folder = mkdtempSync(join(tmpdir(), "jaxscope-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "large.js");
   writeFileSync(file, randomBytes(3000));
   expect(tooLarge([file], 4000)).toEqual([]);
   expect(tooLarge([file], 2000)[0]).toMatch(/large\.js is 30\d\d bytes gzipped, more than 2000\.$/);

@@ -282,6 +282,11 @@ CASES = {
     "line with a syntax error": Bad(
         "%jaxjit user(", USAGE, ("`user(` is not a Python expression: '(' was never closed.",)
     ),
+    "line with late options": Bad(
+        "%jaxjit user(x) --time-limit 20",
+        USAGE,
+        ("is not a Python expression: options come first, `--time-limit 20 user(x)`.",),
+    ),
     "line that is no call": Bad(
         "%jaxjit 2 + 1", USAGE, ("%jaxjit needs a call such as f(x, y); `2 + 1` is not a call.",)
     ),

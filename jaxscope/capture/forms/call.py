@@ -21,7 +21,7 @@ from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
 from jaxscope.capture.inputs.traced_or_static import check_width
 from jaxscope.capture.options.error_origin import calls_user_code
-from jaxscope.capture.options.settings import Settings, SettingsError
+from jaxscope.capture.options.settings import Settings, SettingsError, not_an_expression
 from jaxscope.capture.source.frames import CALL_FILE
 
 _RESULT = "_jaxscope_result"
@@ -169,8 +169,8 @@ def parse_call(
     """
     try:
         tree = ast.parse(text.strip(), CALL_FILE, "eval")
-    except SyntaxError as error:
-        raise SettingsError(f"`{text}` is not a Python expression: {error.msg}.") from None
+    except (SyntaxError, ValueError) as error:
+        raise not_an_expression(text, error) from None
     if not isinstance(tree.body, ast.Call) and not _names(tree):
         raise SettingsError(f"%{magic} needs a call such as f(x, y); `{text}` is not a call.")
     # No file holds it: tracebacks find the text of a line here.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
@@ -9,6 +10,8 @@ from jaxscope.analysis.targets.mesh import MeshPlan, read_mesh, target_of
 from jaxscope.analysis.targets.names import Target, TargetNameError
 from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.profile_plan import ProfilePlan
+
+_LATE_OPTIONS = re.compile(r"(.*\))\s+(--?[a-z].*)", re.DOTALL)
 
 
 class SettingsError(ValueError):
@@ -128,3 +131,12 @@ _OPTIONS = {"runs": "`-n`", "device": "`--device`", "profile": "the profile"}
 def root(path: str) -> str:
     """`params['w']` → `params`."""
     return path.partition("[")[0].partition(".")[0]
+
+
+def not_an_expression(text: str, error: SyntaxError | ValueError) -> SettingsError:
+    """The refusal of a text that Python cannot parse; options after a call belong before it."""
+    late = _LATE_OPTIONS.fullmatch(text.strip())
+    reason = error.msg if isinstance(error, SyntaxError) else str(error)
+    if late is not None:
+        reason = f"options come first, `{late[2]} {late[1]}`"
+    return SettingsError(f"`{text}` is not a Python expression: {reason}.")

@@ -41,8 +41,8 @@ NO_TAGS = "the {} program has no tags, so its lines are matched by primitive and
 _UNSEEN = UNSEEN.format("this stage is")
 _NOT_COMPILED = "the program was not compiled"
 _LLVM = (StageKind.LLVM, StageKind.LLVM_OPTIMIZED)
-_UNNAMED = {"broadcast", "fusion", "call"}
-"""XLA creates the broadcast of a constant itself, without a name."""
+_UNNAMED = {"broadcast", "call", "fusion", "iota"}
+"""XLA creates the broadcast of a constant, and the iota that a constant is, without a name."""
 
 
 class Handles:

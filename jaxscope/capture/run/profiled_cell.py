@@ -364,6 +364,4 @@ def _warnings(
     if 0.2 * found.wall_s < found.compile_s <= 0.5 * found.wall_s:
         share, how = 100 * found.compile_s / found.wall_s, warm_time(compiles)
         warnings.append(f"{share:.0f} % of the cell was compilation{how and '; '}{how}.")
-    if not runs:
-        warnings.append("JAX ran no program in this cell.")
     return tuple(warnings)

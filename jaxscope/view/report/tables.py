@@ -154,18 +154,24 @@ def site(compile: Compile, record: Record) -> str:
     return f"{frame.file}:{frame.span.line}"
 
 
+_RAN_PLAIN = {
+    Form.PROFILED: "The cell ran as plain Python without a profile: no stages to show.",
+    Form.PLAIN: "jaxscope could not trace this cell, so it ran as plain Python.",
+}
+
+
 def no_program(record: Record) -> str:
-    """The reason for having no program to show; empty when there is one."""
+    """The reason for having no program to show; empty when there is one, or a note gives it."""
     if record.programs:
         return ""
     if record.profile is not None:
+        if not record.profile.runs:
+            return "JAX ran no program in this cell."
         return (
             "No jitted function of yours ran here, or its program was released: no stages to show."
         )
-    if record.form is Form.PROFILED:
-        return "The cell ran as plain Python without a profile, so there are no stages to show."
-    if record.form is Form.PLAIN:
-        return "jaxscope could not trace this cell, so it ran as plain Python."
+    if record.form in _RAN_PLAIN:
+        return "" if record.notes else _RAN_PLAIN[record.form]
     if record.compiles:
         number = Counter(compile.fun_name for compile in record.compiles)
         names = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in number.most_common()]
@@ -173,4 +179,6 @@ def no_program(record: Record) -> str:
             f"Only other functions compiled here ({words.listed(names, 3)}), so there are no "
             "stages, costs or timings for this cell. `%jaxlog` shows them."
         )
+    if record.notes:
+        return ""
     return "Nothing was compiled in this run, so there are no stages, costs or timings."

@@ -108,7 +108,8 @@ export class IrView implements View {
     this.element = element("div", "jxs-ir", this.key, code, this.status);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     if (!model.programJson) {
-      const reasons = [...notes, nothing(model)].map((words) => element("p", "", ...quoted(words)));
+      const given = [...notes, model.data.nothing ?? ""].filter((words) => words);
+      const reasons = given.map((words) => element("p", "", ...quoted(words)));
       this.stages.element.append(element("div", "jxs-nothing", ...reasons));
       this.element.classList.add("jxs-bare");
       this.status.hidden = true;
@@ -310,11 +311,4 @@ export class IrView implements View {
     this.stages.dispose();
     this.element.remove();
   }
-}
-
-/** The reason why there are no stages. */
-function nothing(model: ReportModel): string {
-  return (
-    model.data.nothing || "There is no program in this record, so there are no stages to show."
-  );
 }

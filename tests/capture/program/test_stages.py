@@ -339,6 +339,10 @@ def test_constants_that_xla_creates_itself_are_no_doubt():
     linked = link(lambda: (jnp.zeros((3, 4)), jnp.full(5, 2.0)), ())
     assert "broadcast" in linked.compiled.as_text()
     assert linked.handles.doubt() == ""
+    rising = jnp.arange(3.0)
+    linked = link(lambda: rising + 1 - 1, ())
+    assert "iota" in linked.compiled.as_text()
+    assert linked.handles.doubt() == ""
 
 
 def test_a_text_that_is_too_long_is_shown_and_not_read():

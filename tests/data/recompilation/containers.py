@@ -244,7 +244,7 @@ forward = jax.jit(lambda model: model.w * model.depth)
 
 # ==== a static field inside a list of layers
 # cause: static_value | The static field `layers[1].name` changed: 'b' → 'c'.
-# fix: otherwise keep to a few values
+# fix: Keep to a few values: each value of `layers[1].name` is a program of its own.
 import dataclasses
 
 @partial(jax.tree_util.register_dataclass, data_fields=["w"], meta_fields=["name"])

@@ -141,7 +141,7 @@ one, other = create(), create()
 
 # ==== a TrainState with a schedule of another rate
 # cause: static_value | changed: -0.1 → -0.2.
-# fix: Create `state.tx` once and reuse it, or keep to a few values.
+# fix: Create `state.tx` once and reuse it: JAX compares
 # needs: flax optax
 import optax
 from flax.training import train_state
@@ -402,7 +402,7 @@ def predict(model, x):
 
 # ==== a float under filter_jit
 # cause: static_value | `rate`, static because it is not an array, changed: 0.1 → 0.2.
-# fix: Pass an array for `rate`, such as `jnp.asarray(0.2)`
+# fix: Pass an array for `rate` in every call, such as `jnp.asarray(0.2)`
 # needs: equinox
 import equinox as eqx
 
@@ -422,7 +422,7 @@ step(model, jnp.asarray(0.2))
 
 # ==== the count of a loop under filter_jit
 # cause: static_value | `i`, static because it is not an array, changed: 1 → 2.
-# fix: Pass an array for `i`, such as `jnp.asarray(2)`
+# fix: Pass an array for `i` in every call, such as `jnp.asarray(2)`
 # needs: equinox
 import equinox as eqx
 

@@ -114,7 +114,7 @@ filled(1.0, shape=(2, 3))
 
 # ==== a static mode
 # cause: static_value | The static argument `mode` changed: 'mean' → 'sum'.
-# fix: otherwise keep to a few values
+# fix: Keep to a few values: each value of `mode` is a program of its own.
 @partial(jax.jit, static_argnames="mode")
 def reduce(x, mode):
     return getattr(jnp, mode)(x)
@@ -420,7 +420,7 @@ cast(ones(3), dtype=np.dtype("float32"))
 
 # ==== a dtype in another spelling
 # cause: static_value | The static argument `dtype` changed:
-# fix: otherwise keep to a few values
+# fix: Keep to a few values: each value of `dtype` is a program of its own.
 @partial(jax.jit, static_argnames="dtype")
 def cast(x, dtype):
     return x.astype(dtype)

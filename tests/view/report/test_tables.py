@@ -3,6 +3,7 @@
 import dataclasses
 
 from jaxscope import model as m
+from jaxscope.model.profile import CellProfile
 from jaxscope.view.report import tables
 from tests.view.conftest import load, plain
 
@@ -64,3 +65,10 @@ def test_why_there_is_no_program() -> None:
     assert tables.no_program(RECORD) == ""
     assert "ran as plain Python" in tables.no_program(plain(RECORD))
     assert "Nothing was compiled" in tables.no_program(plain(RECORD, form=m.Form.LINE))
+    noted = dataclasses.replace(plain(RECORD), notes=("It could not be compiled.",))
+    assert tables.no_program(noted) == ""
+    idle = CellProfile(
+        48e-6, (), 0.0, 0.0, 0, eager=0, events=0, compile_s=0.0, eager_s=0.0, waited_s=0.0
+    )
+    ran = plain(RECORD, form=m.Form.PROFILED, profile=idle)
+    assert tables.no_program(ran) == "JAX ran no program in this cell."
