@@ -66,20 +66,22 @@ def above(text: str, operands: Sequence[Operand]) -> tuple[str, str]:
     return top, bottom + text[done:]
 
 
-class Aliases(NamedTuple):
-    """The names that a cell has for modules of JAX."""
+class Names(NamedTuple):
+    """Names of the code: those of JAX's modules, and those that hold several arrays."""
 
     jnp: str = "jnp"
     lax: str = "jax.lax"
+    pytrees: frozenset[str] = frozenset()
+    """Names of containers: `jnp.where` refuses them, `lax.cond` does not."""
 
 
-def for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
+def for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
     """The code to write where `node` needs the truth of an array; empty where none is known."""
     written = _for_tracers(tree, node, names)
     return written if len(written) <= _LONGEST and "\n" not in written else ""
 
 
-def _for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
+def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
     match node:
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[a, b], keywords=[]):
             return f"{names.jnp}.{_ELEMENTWISE[name]}({ast.unparse(a)}, {ast.unparse(b)})"
@@ -93,7 +95,7 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
         return ""
     match parents.get(test):
         case ast.IfExp(test=found, body=a, orelse=b) if found is test:
-            return _where(names.jnp, test, a, b)
+            return _where(names, test, a, b)
         case ast.If(test=found) as branch if found is test:
             return _of_branch(parents.get(branch), branch, names)
         case ast.While(test=found) as loop if found is test:
@@ -102,7 +104,7 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Aliases) -> str:
             return _condition(test) if isinstance(test, ast.BoolOp) else ""
 
 
-def _of_branch(parent: ast.AST | None, branch: ast.If, names: Aliases) -> str:
+def _of_branch(parent: ast.AST | None, branch: ast.If, names: Names) -> str:
     """An `if` whose two ways return a value, or assign one name."""
     other = branch.orelse
     body = getattr(parent, "body", None)
@@ -111,21 +113,21 @@ def _of_branch(parent: ast.AST | None, branch: ast.If, names: Aliases) -> str:
         other = statements[statements.index(branch) + 1 :][:1]
     match branch.body, other:
         case [ast.Return(value=ast.expr() as a)], [ast.Return(value=ast.expr() as b)]:
-            written = _where(names.jnp, branch.test, a, b) or _cond(names.lax, branch.test, a, b)
+            written = _where(names, branch.test, a, b) or _cond(names.lax, branch.test, a, b)
             return f"return {written}" if written else ""
         case [ast.Assign(targets=[ast.Name(id=x)], value=a)], [
             ast.Assign(targets=[ast.Name(id=y)], value=b)
         ] if x == y and branch.orelse:
-            written = _where(names.jnp, branch.test, a, b)
+            written = _where(names, branch.test, a, b)
             return f"{x} = {written}" if written else ""
         case [step], _ if not branch.orelse and (update := _update(step)):
-            written = _where(names.jnp, branch.test, update.value, ast.Name(update.name))
+            written = _where(names, branch.test, update.value, ast.Name(update.name))
             return f"{update.name} = {written}" if written else ""
         case _:
             return ""
 
 
-def _of_loop(loop: ast.While, names: Aliases) -> str:
+def _of_loop(loop: ast.While, names: Names) -> str:
     """A `while` whose body updates one name."""
     match loop.body:
         case [step] if not loop.orelse and (update := _update(step)):
@@ -163,16 +165,21 @@ def _cond(lax: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
         case ast.Tuple(elts=x), ast.Tuple(elts=y) if len(x) == len(y) and not any(
             isinstance(one, (*_NO_ARRAYS, ast.Starred)) or _is_text(one) for one in (*x, *y)
         ):
-            ways = f"lambda: {ast.unparse(a)}, lambda: {ast.unparse(b)}"
-            return f"{lax}.cond({_condition(test)}, {ways})"
+            return _cond_of(lax, test, a, b)
         case _:
             return ""
 
 
-def _where(jnp: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+def _cond_of(lax: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+    return f"{lax}.cond({_condition(test)}, lambda: {ast.unparse(a)}, lambda: {ast.unparse(b)})"
+
+
+def _where(names: Names, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
     if any(isinstance(way, _NO_ARRAYS) or _is_text(way) for way in (a, b)):
         return ""
-    return f"{jnp}.where({_condition(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
+    if any(isinstance(way, ast.Name) and way.id in names.pytrees for way in (a, b)):
+        return _cond_of(names.lax, test, a, b)
+    return f"{names.jnp}.where({_condition(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import FunctionCall
@@ -26,6 +27,7 @@ from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.run import error_site, jax_errors
+from jaxscope.capture.source.cell_names import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,16 @@ class CellErrors:
                 f"{where}`{kept}` keeps a tracer of an earlier trace: let the function that was "
                 "traced return that value instead."
             )
-        fix = error_site.with_site(self._fix(error, line), error)
-        if fix is None:
+        advice = error_site.with_site(self._fix(error, line), error)
+        if advice is None:
             return None
+        fix = advice.text
         if _needs_a_value(error):
             fixable = self._parameters(error) if self.wrote else set(self.traced)
             found = _blamed(error) & fixable or self.cell.syntax.names_on(line) & fixable
             maps = self.composition.maps
             fix = _with_names(error, fix, found, self.values, fixable=not maps)
-        return fix if line is None else f"Line {line}: {fix}".replace(": \n", ":\n", 1)
+        return _placed(fix, _place(advice, self.cell.file, line))
 
     def _fix(self, error: BaseException, line: int | None) -> str | None:
         pmap = self.composition.has_pmap
@@ -166,7 +169,8 @@ def _note_of_call(
     if isinstance(error, RefusedError | SettingsError):
         return None
     fix = jax_errors.fix(error, namespace, pmap=composition.has_pmap)
-    fix = error_site.with_site(fix, error)
+    advice = error_site.with_site(fix, error)
+    fix = None if advice is None else advice.text
     if fix is None or not _needs_a_value(error):
         return fix
     if f"while tracing the function {call.name} at " not in str(error):
@@ -208,7 +212,7 @@ def _with_names(
         names = [n for n in names if getattr(values.get(n), "ndim", 0) == 0] or names
     if not names:
         return fix
-    which = " and ".join(f"`{name}`" for name in names)
+    which = words.listed([f"`{name}`" for name in names])
     fix = f"{which} {'is' if len(names) == 1 else 'are'} traced. {fix}"
     # A mapped input has a value for each example.
     if fixable and _static_helps(error, [values.get(name) for name in names]):
@@ -246,12 +250,21 @@ def _blamed(error: BaseException) -> set[str]:
 
 def note_expression(error: BaseException, file: str) -> None:
     """Add what is known of the expression that failed, in a cell that runs as plain Python."""
-    note = error_site.with_site(None, error) if isinstance(error, Exception) else None
-    if note is None:
-        return
-    line = line_of(error, file)
-    where = "" if line is None else f"Line {line}:"
-    error.add_note(f"jaxscope: {where}{'' if note.startswith(chr(10)) else ' '}{note}")
+    advice = error_site.with_site(None, error) if isinstance(error, Exception) else None
+    if advice is not None:
+        place = _place(advice, file, line_of(error, file))
+        error.add_note(f"jaxscope: {_placed(advice.text, place)}")
+
+
+def _place(advice: error_site.SitedFix, cell: str, line: int | None) -> str:
+    """The place of the code that the advice names: `Line 3`, or `layers.py:5` in another file."""
+    if advice.file not in ("", cell):
+        return f"{Places().name(advice.file, 0)}:{advice.line}"
+    return "" if line is None else f"Line {line}"
+
+
+def _placed(text: str, place: str) -> str:
+    return f"{place}: {text}".replace(": \n", ":\n", 1) if place else text
 
 
 def line_of(error: BaseException, file: str) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, ModuleType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,26 +40,37 @@ class ErrorSite:
     """The frames that it called, outermost first."""
 
 
-def with_site(fix: str | None, error: BaseException) -> str | None:
+class SitedFix(NamedTuple):
+    """The fix of an error, or the shapes at its expression, and the place of the code it names."""
+
+    text: str
+    file: str = ""
+    line: int = 0
+    """Empty and 0 where the text names no code."""
+
+
+def with_site(fix: str | None, error: BaseException) -> SitedFix | None:
     """The fix, with the code to write or the shapes at the expression that failed; None where
     nothing is known."""
-    site = _note(error)
-    if fix is None or not site or site.startswith("\n"):
-        return f"{fix or ''}{site}" or None
-    return f"{fix.partition(':')[0]}: {site}"
+    site, note = None, ""
+    with contextlib.suppress(Exception):  # the error itself is what matters
+        site = _site(error)
+        note = "" if site is None else _note(error, site)
+    if site is None or not note:
+        return None if fix is None else SitedFix(fix)
+    replaces = fix is not None and not note.startswith("\n")
+    text = f"{fix.partition(':')[0]}: {note}" if fix and replaces else f"{fix or ''}{note}"
+    return SitedFix(text, site.frame.f_code.co_filename, site.node.lineno)
 
 
-def _note(error: BaseException) -> str:
+def _note(error: BaseException, site: ErrorSite) -> str:
     """The expression and what tracing knows of it; empty where that is nothing new."""
-    try:
-        if isinstance(error, jax.errors.TracerBoolConversionError):
-            return _rewrite(error)
-        if isinstance(error, jax.errors.TracerArrayConversionError):
-            return _for_numpy(error)
-        if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
-            return _shapes(error)
-    except Exception:  # the error itself is what matters
-        return ""
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return _rewrite(site)
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        return _for_numpy(site)
+    if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
+        return _shapes(site)
     return ""
 
 
@@ -101,21 +113,25 @@ def _tree(file: str) -> tuple[str, ast.Module] | None:
         return None
 
 
-def _rewrite(error: BaseException) -> str:
-    site = _site(error)
-    if site is None:
-        return ""
+def _rewrite(site: ErrorSite) -> str:
     names = {**site.frame.f_globals, **site.frame.f_locals}
     lax = _name_of(jax.lax, names) or f"{_name_of(jax, names) or 'jax'}.lax"
-    alias = rewrites.Aliases(_name_of(jnp, names) or "jnp", lax)
-    written = rewrites.for_tracers(site.tree, site.node, alias)
+    pytrees = frozenset(name for name, value in names.items() if _is_pytree(value))
+    known = rewrites.Names(_name_of(jnp, names) or "jnp", lax, pytrees)
+    written = rewrites.for_tracers(site.tree, site.node, known)
     return f"write `{written}`." if written else ""
 
 
-def _for_numpy(error: BaseException) -> str:
+def _is_pytree(value: Any) -> bool:
+    try:
+        return not jax.tree_util.all_leaves([value])
+    except Exception:  # keys that cannot be sorted
+        return True
+
+
+def _for_numpy(site: ErrorSite) -> str:
     """`jnp.sin(x)` for `np.sin(x)`, where JAX has the function."""
-    site = _site(error)
-    if site is None or not isinstance(site.node, ast.Call):
+    if not isinstance(site.node, ast.Call):
         return ""
     names = {**site.frame.f_globals, **site.frame.f_locals}
     match site.node.func:
@@ -133,10 +149,9 @@ def _name_of(module: ModuleType, names: Mapping[str, Any]) -> str:
     return next((name for name, value in names.items() if value is module), "")
 
 
-def _shapes(error: BaseException) -> str:
+def _shapes(site: ErrorSite) -> str:
     """The expression with the shape above each operand; empty unless two of them are arrays."""
-    site = _site(error)
-    if site is None or "\n" in site.text or not _from_library(site):
+    if "\n" in site.text or not _from_library(site):
         return ""
     found: list[rewrites.Operand] = []
     values = list(_values(site))

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.capture.source.frames import is_installed
 
 _SHAPE = "Shapes must be 1D sequences of concrete values"
@@ -307,11 +308,11 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
         return found
     if _OTHER_TRACE in text:
         return _PASS_OBJECT
-    for kind, part, words in _FIXES:
+    for kind, part, sentence in _FIXES:
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue
         if isinstance(error, kind) and (part in text or part in text.lower()):
-            return _with_axis(words, text)
+            return _with_axis(sentence, text)
     if isinstance(error, RuntimeError | ValueError) and any(part in text for part in _DELETED):
         gone = [
             f"`{name}`"
@@ -319,15 +320,15 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             if isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.is_deleted()
         ]
         return (
-            f"{' and '.join(gone) or 'An array'} was donated to an earlier run, so its memory was "
+            f"{words.listed(gone) or 'An array'} was donated to an earlier run, so its memory was "
             "reused: create it again before this run."
         )
     return None
 
 
-def _with_axis(words: str, text: str) -> str:
+def _with_axis(sentence: str, text: str) -> str:
     found = _AXIS.search(text)
-    return words if found is None else words.replace("{axis}", found[1])
+    return sentence if found is None else sentence.replace("{axis}", found[1])
 
 
 def _caller(error: BaseException) -> str:

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from jaxscope.analysis.python.rewrites import (
-    Aliases,
+    Names,
     Operand,
     above,
     expression_at,
@@ -66,7 +66,14 @@ def test_a_condition_on_an_array_is_rewritten_where_the_rewrite_means_the_same(
 ) -> None:
     tree = ast.parse(code)
     found = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and ast.unparse(n) == test]
-    assert for_tracers(tree, found[0], Aliases()) == written
+    assert for_tracers(tree, found[0], Names()) == written
+
+
+def test_a_container_is_chosen_by_cond_which_where_refuses() -> None:
+    tree = ast.parse("if x > 0:\n  grads = scaled(grads)")
+    (test,) = [n for n in ast.walk(tree) if isinstance(n, ast.Compare)]
+    written = for_tracers(tree, test, Names(pytrees=frozenset({"grads"})))
+    assert written == "grads = jax.lax.cond(x > 0, lambda: scaled(grads), lambda: grads)"
 
 
 def test_an_expression_is_found_by_its_position() -> None:

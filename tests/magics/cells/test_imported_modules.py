@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,12 @@ from tests.magics.notebook import Notebook, open_notebook
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.arange(3.0)"
 MODULES = {
     "tables_of_a_cell": "import jax.numpy as jnp\nTABLE = jnp.arange(3) * 2\n",
+    "layers_of_a_cell": (
+        "import jax\nimport jax.numpy as jnp\n"
+        "def dense(p, v):\n    return v @ p\n"
+        "def clip(grads, norm, most):\n    if norm > most:\n"
+        "        grads = jax.tree.map(lambda g: g / norm, grads)\n    return grads\n"
+    ),
     "memory_of_a_cell": (
         "last = 'nothing'\nnumber = 0\n"
         "def keep(v):\n    global last\n    last = v\n"
@@ -55,6 +62,43 @@ def test_a_tracer_that_a_module_keeps_is_refused_and_what_it_held_is_back(
     ran = notebook.run(f"%%jaxjit -q -n 1\n{call}")
     assert "No variable was changed" in ran.message
     assert notebook.must("m.last, m.Kept.w").value == ("nothing", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("magic", "form"),
+    [
+        ("%%jaxjit", "{}"),
+        ("%%jaxjit", "def f(v):\n    return {}\nf(x)"),
+        ("%%jaxwatch", "{}"),
+        ("%%jaxprof", "{}"),
+    ],
+)
+def test_an_error_in_a_module_has_the_line_of_the_module(
+    notebook: Notebook, magic: str, form: str
+) -> None:
+    notebook.must("import layers_of_a_cell as layers\np = jnp.ones((4, 2))")
+    ran = notebook.run(f"{magic}\n{form.format('layers.dense(p, x)')}")
+    assert ran.message.endswith(
+        "\njaxscope: layers_of_a_cell.py:4:\n    f32[3]  f32[4,2]\n    v @     p"
+    )
+
+
+def test_the_advice_for_a_container_in_a_module_does_what_it_says(
+    notebook: Notebook, tmp_path: Path
+) -> None:
+    notebook.must("import layers_of_a_cell as layers\ngrads, norm, most = {'w': x}, x.sum(), 2.0")
+    call = "%%jaxjit -q -n 1\nclipped = layers.clip(grads, norm, most)"
+    ran = notebook.run(call)
+    advised = re.search(r"write `(.*)`", ran.message)
+    assert advised is not None
+    place, code = "\njaxscope: layers_of_a_cell.py:6: `most` and `norm` are traced. ", advised[1]
+    assert place in ran.message
+    lines = MODULES["layers_of_a_cell"].splitlines()
+    lines[5:7] = [f"    {code}"]
+    (tmp_path / "layers_of_a_cell.py").write_text("\n".join(lines))
+    notebook.must("import importlib\nimportlib.reload(layers)")
+    notebook.must(call)
+    np.testing.assert_allclose(notebook.names["clipped"]["w"], [0, 1 / 3, 2 / 3])
 
 
 def test_a_function_that_changes_a_module_runs_plainly_and_once(notebook: Notebook) -> None:
