@@ -170,9 +170,27 @@ def a_cleared_cache():
     f(ones(3))
 
 
+@program(K.SHAPE, r"^The shape of `x` changed: f32\[3\] → f32\[4\] \(axis 0\)\.$")
+def a_shape_under_filter_jit():
+    eqx = pytest.importorskip("equinox")
+    f = eqx.filter_jit(lambda x, rate: x * rate)
+    f(ones(3), 0.1)
+    yield
+    f(ones(4), 0.1)
+
+
+@program(K.FIRST_CALL, rf"first compilation of `<lambda>` {SINCE}\.$")
+def two_functions_of_one_name_under_filter_jit():
+    eqx = pytest.importorskip("equinox")
+    eqx.filter_jit(lambda x: x * 8)(ones(3))
+    yield
+    eqx.filter_jit(lambda x: x * 9)(ones(4))
+
+
 READ_FROM_JAX = {
     "a_new_lambda", "a_new_gradient", "none_in_place_of_a_mask", "another_container",
-    "a_class_made_again", "a_keyword", "a_shape", "a_committed_array", "a_layout", "a_donation",
+    "a_class_made_again", "a_keyword", "a_shape", "a_shape_under_filter_jit",
+    "a_committed_array", "a_layout", "a_donation",
 }  # fmt: skip
 """Programs whose cause needs JAX's own record of its traces, which jax 0.8 does not have."""
 

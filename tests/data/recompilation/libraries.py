@@ -422,6 +422,7 @@ step(model, jnp.asarray(0.2))
 
 # ==== the count of a loop under filter_jit
 # cause: static_value | `i`, static because it is not an array, changed: 1 → 2.
+# script: static_value | `i`, static because it is not an array, changed: 0 or 1 → 2.
 # fix: Pass an array for `i` in every call, such as `jnp.asarray(2)`
 # needs: equinox
 import equinox as eqx

@@ -49,10 +49,10 @@ class EarlierTraces:
         fun = call.fun
         if fun is None or signature.eager:
             return None, ()
-        written = as_written(call)
         count = None if self._traced is None else self._traced.count(fun)
-        if written is not call:  # one function of Equinox stands for all of a name
-            count = None
+        written = as_written(call)
+        if written is not call:
+            return self._by_equinox(signature, call, written, count)
         first, traced = self.first(
             signature.function.object_id, None if count is None else count > 0
         )
@@ -71,6 +71,27 @@ class EarlierTraces:
         # Which of more traces were there before is not known: JAX lists them in no order.
         return traced, held if len(held) <= count else ()
 
+    def _by_equinox(
+        self,
+        signature: CallSignature,
+        call: _jax.JaxCall,
+        written: _jax.JaxCall,
+        count: int | None,
+    ) -> tuple[bool | None, tuple[CallSignature, ...]]:
+        """`look_back` for a call whose function Equinox jits: one of its own for all of a name."""
+        first, traced = self.first(signature.function.object_id, None)
+        if not first or not count or signature.transform:
+            return traced, ()
+        code = code_of(written.fun, self._reader.ids)
+        now = comparable(signature).arguments, signature.context
+        held: list[CallSignature] = []
+        for one in _jax.earlier_traces(call.fun):
+            earlier = _earlier_call(call.fun, call, one)
+            if code_of(as_written(earlier).fun, self._reader.ids) == code:
+                found = self._signature(earlier, one)
+                held += [found] if (comparable(found).arguments, found.context) != now else []
+        return traced, tuple(held) if len(held) <= min(count, _MOST) else ()
+
     def _same_code(self, fun: Any, signature: CallSignature) -> Any:
         """A function that was traced before, made by the same `def` or lambda; None without."""
         code = code_of(fun, self._reader.ids)
@@ -81,7 +102,9 @@ class EarlierTraces:
 
     def _read(self, fun: Any, call: _jax.JaxCall) -> tuple[CallSignature, ...]:
         found = _jax.earlier_traces(fun)
-        return tuple([self._signature(fun, call, one) for one in found if len(found) <= _MOST])
+        if len(found) > _MOST:
+            return ()
+        return tuple([self._signature(_earlier_call(fun, call, one), one) for one in found])
 
     def first(self, function: int, traced: bool | None) -> tuple[bool, bool | None]:
         """Whether the function of this id is new here, and `traced` as of then."""
@@ -93,19 +116,22 @@ class EarlierTraces:
                 self._seen.clear()
             return first, self._seen.setdefault(function, traced)
 
-    def _signature(self, fun: Any, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> CallSignature:
-        earlier = replace(
-            call,
-            fun=fun,
-            args=trace.args,
-            kwargs=trace.kwargs,
-            static_argnums=trace.static_argnums,
-            static_argnames=trace.static_argnames,
-            given=None,
-            transforms=(),
-        )
+    def _signature(self, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> CallSignature:
         context = () if trace.context is None else _jax.named_settings(trace.context)
-        return replace(_with_leaves(self._reader.read(earlier), _without_holder), context=context)
+        return replace(_with_leaves(self._reader.read(call), _without_holder), context=context)
+
+
+def _earlier_call(fun: Any, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> _jax.JaxCall:
+    return replace(
+        call,
+        fun=fun,
+        args=trace.args,
+        kwargs=trace.kwargs,
+        static_argnums=trace.static_argnums,
+        static_argnames=trace.static_argnames,
+        given=None,
+        transforms=(),
+    )
 
 
 def comparable(call: CallSignature) -> CallSignature:
