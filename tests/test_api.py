@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import subprocess
@@ -147,6 +148,17 @@ def test_a_jitted_function_keeps_its_own_static_arguments() -> None:
     with jaxscope.options(runs=1):
         again = jaxscope.inspect(power, X, 3)
     assert again.compiles == ()
+
+
+def test_a_copied_jitted_function_is_compiled_although_jax_cannot_trace_it() -> None:
+    copied = copy.copy(jax.jit(lambda x: jnp.cos(x) * 3))
+    with pytest.raises(AttributeError):
+        copied.lower(X)
+    report = once(copied, X)
+    assert [equation.primitive for equation in report.equations if equation.primitive != "jit"] == [
+        "cos",
+        "mul",
+    ]
 
 
 def test_a_traced_is_tagged_and_compiled_once() -> None:
