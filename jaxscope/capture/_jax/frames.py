@@ -49,8 +49,8 @@ def jax_locals(function: str, file: str) -> dict[str, Any]:
 def hiding_frames(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with JAX's own frames hidden in its errors, as in those of a jitted call.
 
-    `traceback_util.api_boundary`, which JAX puts around its transforms, but not around `lower`.
-    Without it: the function itself.
+    `traceback_util.api_boundary`, which JAX puts around its transforms, but not around `lower` and
+    `compile`. Without it: the function itself.
     """
     try:
         from jax._src.traceback_util import api_boundary

@@ -153,9 +153,7 @@ def compile_program(
     with _staging(request, sources), _own_work(request):
         say("lowering")
         lower = traced.lower if target is None else functools.partial(lower_for, traced, target)
-        with suppress(Exception):  # of a different JAX: its errors show more of its frames
-            lower = _jax.hiding_frames(lower)
-        lowered = lower()
+        lowered = _hiding_frames(lower)()
         received = InputReader(tagged, lowered)
         key = None
         if request.programs is not None:
@@ -165,7 +163,10 @@ def compile_program(
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
             with _read_meanwhile(received, tagged, request.paths, sources.all()):
-                compiled = lowered.compile() if target is None else compile_for(lowered, target)
+                if target is None:
+                    compiled = _hiding_frames(lowered.compile)()
+                else:
+                    compiled = compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
             if request.programs is not None and key is not None:
                 request.programs.put(key, entry)
@@ -187,6 +188,12 @@ def compile_program(
     if request.programs is not None and key is not None:
         request.programs.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
+
+
+def _hiding_frames(step: Callable[[], Any]) -> Callable[[], Any]:
+    with suppress(Exception):  # of a different JAX: its errors show more of its frames
+        return _jax.hiding_frames(step)
+    return step
 
 
 def _is_same(tagged: Tagged, regions: RegionReader, earlier: Handles) -> bool:

@@ -141,11 +141,11 @@ class _Runs:
         return results, self._timings(first_s, samples)
 
     def _without_copies(self, error: Exception) -> tuple[Any, tuple[Timing, ...]]:
-        """Run once on the user's inputs: there may be no memory for copies.
+        """Run once on the user's inputs, where there was no memory for copies.
 
-        An error of the program itself is raised again by this run.
+        JAX raises one type for that and for an error of the program, which this run raises again.
         """
-        if not self._donating:
+        if not self._donating or not isinstance(error, (MemoryError, jax.errors.JaxRuntimeError)):
             raise error
         why = f"1 run: running on copies of the donated inputs failed ({type(error).__name__})"
         return self.once(why)

@@ -279,6 +279,16 @@ def test_an_error_of_the_first_run_is_the_users(clock):
         measure(Program(clock, 1.0, at={1: ZeroDivisionError("mine")}), (), now=clock.now)
 
 
+@pytest.mark.parametrize("runs", [None, 3])
+def test_an_error_on_copies_that_is_not_one_of_memory_is_the_users(clock, runs):
+    program = Program(clock, 1.0, at={1: TypeError("mine")}, donates=True)
+    mine = jnp.ones(3)
+    with pytest.raises(TypeError, match="mine") as raised:
+        measure(program, (mine,), runs=runs, fresh_args=lambda: (mine.copy(),), now=clock.now)
+    assert program.calls == 1
+    assert raised.value.__context__ is None
+
+
 def test_an_error_while_timing_loses_no_results(clock):
     program = Program(clock, 1e-3, at={9: MemoryError("no room for a second result")})
     results, timings = measure(program, (), now=clock.now)

@@ -329,3 +329,23 @@ def test_a_syntax_error_is_shown_as_without_the_magic(
         assert sum(line.startswith("  File") for line in lines) == others
         assert any(re.fullmatch(r"  Cell In\[\d+\], line 2", line) for line in lines)
     assert "showsyntaxerror" not in vars(notebook.shell)
+
+
+@pytest.mark.parametrize(
+    ("call", "words", "hidden"),
+    [
+        ("jax.jit(jnp.sin, compiler_options={'xla_no_such': 1})(x)", "No such comp", "pxla.py"),
+        ("compiled(x[:1])", "Argument types differ", "During handling"),
+    ],
+)
+def test_the_traceback_of_a_call_that_does_not_compile_or_run_is_short(
+    notebook: Notebook, call: str, words: str, hidden: str
+) -> None:
+    notebook.shell.InteractiveTB.set_mode("Context")
+    notebook.must("compiled = jax.jit(lambda v: v * 2, donate_argnums=0).lower(x).compile()")
+    ran = notebook.run(f"%jaxjit {call}")
+    assert ran.error is not None
+    text = "\n".join(ran.error._render_traceback_())  # pyright: ignore
+    assert words in text
+    assert "jaxscope/" not in text
+    assert hidden not in text
