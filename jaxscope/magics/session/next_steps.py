@@ -20,6 +20,7 @@ from jaxscope.view.bundle.payload_json import NextStepJson
 
 _PLAIN_JIT = re.compile(r"%%?jaxjit((\s+(-o|-n|--report|--runs|--view)\s+\S+|\s+(-q|--quiet))*)\s*")
 """A first line whose options do not change the program."""
+_NO_RUNS = re.compile(r"\s+(-n|--runs)[\s=]*0(?=\s|$)")
 _MAGIC = re.compile(r"%%?jax(jit|grad|vmap|pmap|compose)\b")
 _WHOLE = re.compile(r"(plain Python|compiled nothing)[;.] `--block` compiles the whole cell")
 _FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE)
@@ -49,6 +50,9 @@ def _profile(report: Report, session: Session) -> NextStepJson | None:
         return None
     shown_by = session.shown_by(report)
     cell = "" if shown_by is None else shown_by.text
+    not_run = not program.timings and record.form in (Form.BLOCK, Form.LINE)
+    if not_run and not _NO_RUNS.search(cell.partition("\n")[0]):
+        return None  # its inputs are shapes, or no program runs by default
     call = _call(record, cell)
     if call:
         code = f"%jaxprof {call}"
@@ -58,7 +62,8 @@ def _profile(report: Report, session: Session) -> NextStepJson | None:
         return None
     if record.form is Form.LINE and "\n" in cell.strip():
         return None
-    code = f"{magic[0]} --profile{cell[magic.end() :]}"
+    head, newline, body = cell[magic.end() :].partition("\n")
+    code = f"{magic[0]} --profile{_NO_RUNS.sub('', head)}{newline}{body}"
     title = "Which line is slow? Runs this cell again with --profile"
     return {"label": "Profile", "title": title, "code": code, "replaces": cell}
 

@@ -72,15 +72,13 @@ def test_a_cell_that_only_hands_its_function_on_can_be_compiled_whole(notebook: 
     [
         (LOSS, "%jaxprof loss(x)"),
         ("%jaxjit -n 0 -o r energy(x)", "%jaxprof energy(x)"),
-        (BLOCK, BLOCK.replace("jaxjit", "jaxjit --profile")),
-        # Its options are of the program: they stay.
+        # A profile has to run; options of the program stay.
+        (BLOCK, BLOCK.replace("jaxjit -n 0", "jaxjit --profile")),
+        ("%jaxgrad -n 0 -w x energy(x)", "%jaxgrad --profile -w x energy(x)"),
+        ("%jaxgrad --runs=0 -w x energy(x)", "%jaxgrad --profile -w x energy(x)"),
         (
-            "%jaxgrad -n 0 -w x energy(x)",
-            "%jaxgrad --profile -n 0 -w x energy(x)",
-        ),
-        (
-            f"{LOSS.replace('-n 0', '-n 0 -t scale')}\nscale = 2.0",
-            f"{LOSS.replace('-n 0', '--profile -n 0 -t scale')}\nscale = 2.0",
+            f"{LOSS.replace('-n 0', '-t scale -n 0')}\nscale = 2.0",
+            f"{LOSS.replace('-n 0', '--profile -t scale')}\nscale = 2.0",
         ),
     ],
 )
@@ -99,6 +97,9 @@ def test_no_profile_is_offered_where_it_would_say_nothing(notebook: Notebook) ->
     assert code(notebook) == []
     notebook.must("%%jaxjit --profile -n 0\ny = jnp.sin(x)\ny.sum()")
     assert code(notebook) == []
+    for function in ("energy", "jax.jit(energy)"):  # of shapes: it cannot run
+        notebook.must(f"%jaxjit {function}(jax.ShapeDtypeStruct((8,), jnp.float32))")
+        assert code(notebook) == []
 
 
 @pytest.mark.usefixtures("short_calls")
