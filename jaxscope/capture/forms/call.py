@@ -30,7 +30,7 @@ _RESULT = "_jaxscope_result"
 def is_jitted(function: Any) -> bool:
     """Whether a function is JAX's own jitted one, and no library's wrapper around one.
 
-    A copied or unpickled one has lost its function: JAX calls it, but cannot trace it ahead of time.
+    A copied or unpickled one has lost its function: JAX can call it, but not trace it.
     """
     own = type(function).__module__.partition(".")[0] in ("jax", "jaxlib")
     return own and all(hasattr(function, name) for name in ("trace", "lower", "__wrapped__"))
