@@ -240,12 +240,19 @@ class Watching(Family):
         if not self._footer or self._before or self.scope.session.compiled == since:
             return
         with display.attempt("read the log"):  # must not look like the cell's failure
-            log = self.scope.session.log(since).log
+            session = self.scope.session
+            watched = session.log(since)
+            log = watched.log
             # %%jaxwatch and %%jaxjit have just shown it.
             cell = getattr(getattr(result, "info", None), "raw_cell", "") or ""
             shown = cell.lstrip().startswith(("%%jaxwatch", "%%jaxjit"))
             from jaxscope.view.compiles.rows import advised, footer
 
             # New code has to be compiled: a footer only for what could be avoided.
-            if not shown and (log.total_s >= self.scope.footer_s or advised(log)):
+            advice = advised(log)
+            if not shown and (log.total_s >= self.scope.footer_s or advice):
                 display.say(footer(log))
+                number = session.cells.running
+                if advice and session.numbered(number) is None:
+                    watched.freeze()
+                    session.watched = number, session.log_of(number, watched)

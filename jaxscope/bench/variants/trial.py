@@ -44,7 +44,7 @@ NOT_RUN = (
 )
 FORMS = (Form.BLOCK, Form.FUNCTION, Form.DECORATOR, Form.LINE, Form.CALL, Form.PROFILED)
 _NO_FINDING = "The report has no findings, so there is no fix to try."
-_NOTHING_AGAIN = "No recompilation of the cell could be avoided, so there is no fix to try."
+_NOTHING_AGAIN = "{} recompiled nothing with a fix, so there is no fix to try."
 _UNREACHED = "The program does not use the function that was changed."
 _SAME_PROGRAM = "Both compile to the same program."
 
@@ -70,7 +70,8 @@ def try_fixes(
     origin = runnable(record, origin)
     advice = advised(record)
     if not advice:
-        raise TrialError(_NOTHING_AGAIN if record.compiles and not record.programs else _NO_FINDING)
+        only_log = record.compiles and not record.programs
+        raise TrialError(_NOTHING_AGAIN.format(record.title) if only_log else _NO_FINDING)
     for one in findings:
         if not 1 <= one <= len(advice):
             raise TrialError(f"There is no finding {one}: the report has {len(advice)}.")

@@ -307,10 +307,20 @@ def test_the_last_of_report_and_log_is_tried(notebook: Notebook) -> None:
     assert "solve" in tried(notebook, "%jaxtry 1")[0].title
 
 
+def test_the_fix_below_a_cell_is_the_one_that_is_tried(notebook: Notebook) -> None:
+    notebook.must("%%jaxwatch\ny = sine(x)")
+    notebook.must("%jaxwatch on --over 100")
+    footer = notebook.must("for k in range(4):\n    y = jax.jit(lambda x: x * k)(x)").text
+    assert "→" in footer
+    assert counts(only(tried(notebook))) == (4, 1)
+    notebook.must("%%jaxprof\ny = sine(x)")
+    assert "no findings" in notebook.run("%jaxtry").message
+
+
 @pytest.mark.parametrize(
     ("cell", "line", "said"),
     [
-        ("%%jaxwatch\ny = sine(x)", "%jaxtry", "No recompilation of the cell could be avoided"),
+        ("%%jaxwatch\ny = sine(x)", "%jaxtry", "In [3] recompiled nothing with a fix"),
         ("y = sine(x)", "%jaxtry --of 3", "In [3] has no report, and recompiled nothing"),
         ("y = 1", "%jaxtry --of 99", "In [99] has no report, and recompiled nothing"),
         (
