@@ -163,7 +163,7 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             text = f"The static part {path} changed: {change}."
             fix = f"Create `{d.field or root(d.path)}` once and reuse it, or keep to a few values."
             if d.renewed:
-                fix = _once(d.field or root(d.path), d.renewed)
+                fix = _once(d.field or root(d.path), d.renewed) + _as_argument(d.before, d.after)
         case CauseKind.STATIC_VALUE if d.of == "leaf":
             fix = _array(d.path, d.before, d.after)
             text = f"{path}, static because it is not an array, changed: {change}."
@@ -197,7 +197,7 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
                 "keep to a few values."
             )
             if d.renewed:
-                fix = _once(root(d.path), d.renewed)
+                fix = _once(root(d.path), d.renewed) + _as_argument(d.before, d.after)
             elif _is_text(d.after):
                 fix = _few(d.path)
         case CauseKind.STRUCTURE:
@@ -380,6 +380,13 @@ def _number(text: str) -> str:
 
 def _once(whole: str, part: str) -> str:
     return f"Create `{whole}` once and reuse it: JAX compares `{part}` by identity."
+
+
+def _as_argument(before: str, after: str) -> str:
+    """A sentence for a number that a new object brings: the same object would fix it."""
+    if not (_number(before) and _number(after)):
+        return ""
+    return " Pass a number that varies as an argument, as `optax.inject_hyperparams` does."
 
 
 def _few(path: str) -> str:
