@@ -194,7 +194,8 @@ def _dtype(path: str, x: ArgumentLeaf, y: ArgumentLeaf) -> Difference:
         texts = before, after
     cast = wider(x.dtype, y.dtype)
     weak = (x if x.dtype == cast else y).weak
-    return diff.DtypeChange(path, *texts, cast=cast, weak=weak)
+    changed = x.weak != y.weak
+    return diff.DtypeChange(path, *texts, cast=cast, weak=weak, weak_changed=changed)
 
 
 def _order(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int, ...]:

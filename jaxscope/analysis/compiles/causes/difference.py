@@ -172,6 +172,12 @@ class DtypeChange(_Changed):
     """The dtype to convert to; empty for random keys, which cannot be converted."""
     weak: bool = False
     """The value of that dtype is weakly typed: converting the other one leaves them different."""
+    weak_changed: bool = False
+    """Only one of the two values is weakly typed, as a Python scalar is."""
+
+    @property
+    def distance(self) -> int:
+        return 2 if self.weak_changed else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,13 @@ def test_the_nearest_differs_in_fewest_things_and_the_newest_wins_ties():
     assert (found.nearest, found.causes[0].before) == (2, "f32[5]")
 
 
+def test_a_typed_float_is_nearer_to_a_python_float_than_to_a_python_int():
+    """After `step(0.1)` and `step(1)`, `step(np.float64(0.1))` is like the first."""
+    integer = replace(PYTHON, dtype="i32", type="int")
+    found = causes(call(array()), call(PYTHON), call(integer))
+    assert (found.nearest, [c.kind for c in found.causes]) == (1, [K.WEAK_TYPE])
+
+
 def test_only_the_latest_are_compared():
     earlier = [call(array(5))] + [call(array(n)) for n in range(100, 164)]
     assert causes(call(array(5)), *earlier).nearest == 65
