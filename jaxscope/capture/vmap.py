@@ -194,7 +194,7 @@ def _is_own(code: types.CodeType) -> bool:
 
 def _user_frame(site: _jax.Site, sources: SourceFiles) -> Frame | None:
     for code, offset in site:
-        if sources.index(code.co_filename) is not None:
+        if sources.index_of(code) is not None:
             return sources.frame(code.co_filename, code.co_qualname, position(code, offset))
     return None
 

@@ -109,7 +109,10 @@ def program_of(
         sources.all(),
         programs=(shown,),
         compiles=(listener.history.compile_of(raw, sources.all()),),
-        notes=(f"Compilation {raw.number} of this session{where}, opened from the compile log.",),
+        notes=(
+            f"Compilation {raw.number} of this session{where}, opened from the compile log.",
+            *sources.notes(),
+        ),
         wall_s=time.perf_counter() - began,
     )
     return record, (handles,)

@@ -177,7 +177,7 @@ class _Code:
     def __init__(self, code: types.CodeType, sources: SourceFiles) -> None:
         self.code = code
         self.begins_trace = _jax.begins_trace(code)
-        self.is_user = sources.index(code.co_filename) is not None
+        self.is_user = sources.index_of(code) is not None
         self._positions: list[Position] | None = None
 
     def position(self, offset: int) -> Position:

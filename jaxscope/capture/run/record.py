@@ -109,6 +109,7 @@ def record(
         notes=(
             *notes,
             *_of_programs(described),
+            *given.sources.notes(),
             *given.context.listener.notes,
         ),
         wall_s=time.perf_counter() - given.began,

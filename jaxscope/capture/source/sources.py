@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import os
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from types import CodeType
 
+from jaxscope import words
 from jaxscope.capture.source.frames import CALL_FILE, Position, is_user_file
 from jaxscope.model import Frame, Source, SourceKind, Span
 
@@ -16,6 +20,8 @@ _MAGIC = re.compile(
     r"\((?P<arguments>'\w+', (?:'[^\n]*'|\"[^\n]*\"))\)$",
     re.MULTILINE,
 )
+_STARTED = time.time()
+"""Files that are older are not compared with the code that was loaded from them."""
 
 
 class SourceFiles:
@@ -33,6 +39,7 @@ class SourceFiles:
         self._sources: list[Source] = []
         self._lines: list[tuple[str, ...]] = []
         self._index: dict[str, int | None] = {}
+        self._edited: dict[str, None] = {}
         if cell is not None:
             self._index[cell.file] = 0
             self._add(cell)
@@ -48,6 +55,31 @@ class SourceFiles:
         except KeyError:
             found = self._index[file] = self._find(file)
             return found
+
+    def index_of(self, code: CodeType) -> int | None:
+        """The place of a code object's text in `all()`; None also where its file was edited since.
+
+        JAX holds what it traced, also after an `%autoreload` of what the traced function calls.
+        """
+        file = code.co_filename
+        index = self._index.get(file)
+        of_cell = index is not None and self._sources[index].kind is not SourceKind.MODULE
+        if not of_cell and is_user_file(os.path.abspath(file)) and _is_edited(code):
+            self._edited[os.path.basename(file)] = None
+            return None
+        return self.index(file)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on the files whose lines are not those of the code, if there are any."""
+        if not self._edited:
+            return ()
+        names = words.listed([f"`{name}`" for name in self._edited])
+        was, its, it = ("was", "its", "it") if len(self._edited) == 1 else ("were", "their", "them")
+        note = (
+            f"{names} {was} edited after this code was loaded, so {its} lines are not shown. "
+            f"Reload {it}; after an `%autoreload`, `jax.clear_caches()` makes JAX trace again."
+        )
+        return (note,)
 
     def span(self, index: int, position: Position) -> Span:
         """The span of a code position `(line, end line, column, end column)`.
@@ -102,6 +134,39 @@ class SourceFiles:
         self._sources.append(source)
         self._lines.append(source.lines)
         return len(self._sources) - 1
+
+
+def _is_edited(code: CodeType) -> bool:
+    """Whether a file that changed in this process has no such code any more."""
+    file = code.co_filename
+    try:
+        if os.stat(file).st_mtime < _STARTED:
+            return False
+        linecache.checkcache(file)
+        return _key(code) not in _keys("".join(linecache.getlines(file)))
+    except (OSError, SyntaxError, ValueError):
+        return False
+
+
+@functools.lru_cache(maxsize=16)
+def _keys(text: str) -> frozenset[object]:
+    module = compile(text, "<text>", "exec", dont_inherit=True)
+    return frozenset(_key(code) for code in _codes(module))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
+
+
+def _key(code: CodeType) -> object:
+    """The same for two code objects of one text at the same lines."""
+    simple = int | float | complex | str
+    constants = [repr(one) for one in code.co_consts if isinstance(one, simple)]
+    position = code.co_firstlineno, code.co_linetable
+    return code.co_qualname, *position, code.co_code, code.co_names, *constants
 
 
 def as_typed(cell: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+import os
 
 import jax
 import numpy as np
@@ -64,6 +65,33 @@ def test_a_module_that_was_edited_since_has_its_new_text(tmp_path):
     sources = SourceFiles(CELL)
     sources.index(str(file))
     assert sources.all()[1].text == "def f(x):\n    return x * 3\n"
+
+
+def test_code_of_a_file_that_was_edited_since_has_no_lines(tmp_path):
+    file = tmp_path / "helpers.py"
+    text = "def kept(x):\n    return x\n\n\ndef scaled(x):\n    return x * 2\n"
+    loaded, later = {}, {}
+    exec(compile(text, str(file), "exec"), loaded)
+    file.write_text(text)
+    sources = SourceFiles(CELL)
+    assert sources.index_of(loaded["scaled"].__code__) == 1
+    assert sources.notes() == ()
+    file.write_text(text.replace("* 2", "* 3"))
+    sources = SourceFiles(CELL)
+    assert sources.index_of(loaded["scaled"].__code__) is None
+    assert sources.notes()[0].startswith("`helpers.py` was edited after this code was loaded")
+    assert sources.index_of(loaded["kept"].__code__) == 1
+    exec(compile(file.read_text(), str(file), "exec"), later)
+    assert sources.index_of(later["scaled"].__code__) == 1
+
+
+def test_code_of_a_file_without_edits_is_not_compared(tmp_path):
+    file = tmp_path / "helpers.py"
+    loaded = {}
+    exec(compile("def rewritten(x):\n    return x * 2\n", str(file), "exec"), loaded)
+    file.write_text("def rewritten(x):\n    return x\n")
+    os.utime(file, (1, 1))
+    assert SourceFiles(CELL).index_of(loaded["rewritten"].__code__) == 1
 
 
 def test_another_cell_has_the_name_that_the_notebook_gives_it(monkeypatch):

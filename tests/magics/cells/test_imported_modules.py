@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jaxscope.model import Frame
 from tests.magics.notebook import Notebook, open_notebook
 
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.arange(3.0)"
@@ -17,6 +18,7 @@ MODULES = {
     "tables_of_a_cell": "import jax.numpy as jnp\nTABLE = jnp.arange(3) * 2\n",
     "layers_of_a_cell": (
         "import jax\nimport jax.numpy as jnp\n"
+        "def scaled(v):\n    return v * 2\n"
         "def dense(p, v):\n    return v @ p\n"
         "def clip(grads, norm, most):\n    if norm > most:\n"
         "        grads = jax.tree.map(lambda g: g / norm, grads)\n    return grads\n"
@@ -79,7 +81,7 @@ def test_an_error_in_a_module_has_the_line_of_the_module(
     notebook.must("import layers_of_a_cell as layers\np = jnp.ones((4, 2))")
     ran = notebook.run(f"{magic}\n{form.format('layers.dense(p, x)')}")
     assert ran.message.endswith(
-        "\njaxscope: layers_of_a_cell.py:4:\n    f32[3]  f32[4,2]\n    v @     p"
+        "\njaxscope: layers_of_a_cell.py:6:\n    f32[3]  f32[4,2]\n    v @     p"
     )
 
 
@@ -91,14 +93,38 @@ def test_the_advice_for_a_container_in_a_module_does_what_it_says(
     ran = notebook.run(call)
     advised = re.search(r"write `(.*)`", ran.message)
     assert advised is not None
-    place, code = "\njaxscope: layers_of_a_cell.py:6: `most` and `norm` are traced. ", advised[1]
+    place, code = "\njaxscope: layers_of_a_cell.py:8: `most` and `norm` are traced. ", advised[1]
     assert place in ran.message
     lines = MODULES["layers_of_a_cell"].splitlines()
-    lines[5:7] = [f"    {code}"]
+    lines[7:9] = [f"    {code}"]
     (tmp_path / "layers_of_a_cell.py").write_text("\n".join(lines))
     notebook.must("import importlib\nimportlib.reload(layers)")
     notebook.must(call)
     np.testing.assert_allclose(notebook.names["clipped"]["w"], [0, 1 / 3, 2 / 3])
+
+
+def test_lines_of_a_module_that_was_edited_after_its_trace_are_not_shown(
+    notebook: Notebook, tmp_path: Path
+) -> None:
+    file = tmp_path / "layers_of_a_cell.py"
+    notebook.must("import layers_of_a_cell as layers\nscaled = jax.jit(layers.scaled)")
+    call = "%%jaxjit -n 1 -o report\ny = scaled(x)"
+    notebook.must(call)
+    assert "scaled" in [frame.function for frame in _frames(notebook)]
+    file.write_text(f"# A new first line.\n{file.read_text()}")
+    notebook.must(call)
+    assert {frame.function for frame in _frames(notebook)} == {"<module>"}
+    (note,) = [n for n in notebook.names["report"].record.notes if "layers_of_a_cell.py" in n]
+    assert "was edited after this code was loaded" in note
+    notebook.must("import importlib\nimportlib.reload(layers)\nscaled = jax.jit(layers.scaled)")
+    notebook.must(call)
+    assert "scaled" in [frame.function for frame in _frames(notebook)]
+    assert not any("layers_of_a_cell.py" in n for n in notebook.names["report"].record.notes)
+
+
+def _frames(notebook: Notebook) -> list[Frame]:
+    (program,) = notebook.names["report"].programs
+    return [frame for one in program.equations for frame in one.frames]
 
 
 def test_a_function_that_changes_a_module_runs_plainly_and_once(notebook: Notebook) -> None:
