@@ -163,6 +163,22 @@ def test_a_jitted_method_of_an_object_can_be_looked_into(notebook: Notebook) -> 
     assert [value.name for value in same.inputs] == ["x"]
 
 
+def test_an_object_with_a_jitted_call_is_called_as_it_is(notebook: Notebook) -> None:
+    notebook.must(
+        "class Counted:\n"
+        "    calls = 0\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n"
+        "    def __call__(self, x):\n"
+        "        self.calls += 1\n"
+        "        return x * 3\n"
+        "counted = Counted()"
+    )
+    ran = notebook.must("%jaxjit -n 1 -o looked counted(np.ones(3))")
+    assert (ran.value.tolist(), notebook.names["counted"].calls) == ([3.0, 3.0, 3.0], 1)
+    assert "`self.calls` is mutated only while `__call__` is traced" in " ".join(ran.text.split())
+    assert [value.name for value in notebook.names["looked"].inputs] == ["x"]
+
+
 @pytest.mark.parametrize("call", ["g(x, 3)", "g(x, n=3)", "g(n=3, x=x)"])
 def test_a_static_argument_is_no_input_however_it_is_given(notebook: Notebook, call: str) -> None:
     notebook.must(

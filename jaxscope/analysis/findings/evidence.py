@@ -3,13 +3,14 @@ code as syntax, with the parts that JAX is known to have traced."""
 
 import ast
 import functools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.analysis.python.parse import Code, nodes_of, parsed
-from jaxscope.analysis.python.scopes import Binds, parameters
+from jaxscope.analysis.python.scopes import Binds, Function, parameters
 from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.model import Form, Program, Record, Timing, ValueKind
 
@@ -273,18 +274,28 @@ class TracedCode:
         if self.block and self.cell is not None:
             found.append(TracedScope(0, "", tuple(self.cell.tree.body), frozenset()))
         for code in self.codes:
+            names = Counter(node.name for node in code.functions)
             for node in code.functions:
                 lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
                 ran = any(
                     source == code.index and name == node.name and line in lines
                     for source, name, line in frames
                 )
-                is_program = code.index == 0 and node in code.tree.body and node.name in programs
+                # A program without an equation of its function, as one that returns a counter.
+                known = node in code.tree.body or (
+                    names[node.name] == 1 and "jit" in decorators(node)
+                )
+                is_program = code.index == 0 and known and node.name in programs
                 if ran or (is_program and not self.block):
                     given = frozenset(parameters(node.args))
                     own = given | Binds.of(node.body).names
                     found.append(TracedScope(code.index, node.name, tuple(node.body), own, given))
         return found
+
+
+def decorators(node: Function) -> str:
+    """The code of a function's decorators."""
+    return " ".join(map(ast.unparse, node.decorator_list))
 
 
 def root(path: str) -> str:

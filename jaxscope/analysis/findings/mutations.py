@@ -3,7 +3,13 @@
 import ast
 from collections.abc import Iterator
 
-from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, line_of
+from jaxscope.analysis.findings.evidence import (
+    Evidence,
+    TracedCode,
+    TracedScope,
+    decorators,
+    line_of,
+)
 from jaxscope.analysis.findings.side_effects import side_effect
 from jaxscope.analysis.python.parse import Code
 from jaxscope.analysis.python.scopes import Function
@@ -102,16 +108,12 @@ def _definition(scope: TracedScope, traced: TracedCode) -> tuple[Code, Function]
     return None
 
 
-def _decorators(node: Function) -> str:
-    return " ".join(map(ast.unparse, node.decorator_list))
-
-
 def _is_jitted(scope: TracedScope, traced: TracedCode) -> bool:
     """Whether the user's code jits the function, by a decorator or as in `step = jax.jit(f)`."""
     found = _definition(scope, traced)
     if found is None:
         return False
-    return "jit" in _decorators(found[1]) or any(
+    return "jit" in decorators(found[1]) or any(
         isinstance(node, ast.Call)
         and node.args
         and ast.unparse(node.args[0]) == scope.name
@@ -130,9 +132,9 @@ def _self_is_static(scope: TracedScope, traced: TracedCode) -> bool:
     if found is None:
         return False
     code, node = found
-    decorators = _decorators(node)
-    if "jit" in decorators:
-        return "static_arg" in decorators
+    made_by = decorators(node)
+    if "jit" in made_by:
+        return "static_arg" in made_by
     classes = [c for c in ast.walk(code.tree) if isinstance(c, ast.ClassDef)]
     owner = next((c for c in classes if node in c.body), None)
     return owner is not None and _is_plain(owner, traced)

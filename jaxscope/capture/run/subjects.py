@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -152,7 +153,7 @@ class CallSubject:
 
     def source(self, line: str, cell_name: Callable[[str], str | None]) -> Source | None:
         """The text that defines the user's function; of any other the line itself."""
-        found = to_python.source_of(self.call.function, cell_name)
+        found = to_python.source_of(_jitted_call(self.call.function), cell_name)
         if found is None and line:
             return Source("the call", CALL_FILE, SourceKind.CELL, line.strip())
         return found
@@ -188,7 +189,8 @@ def _wrapped(
 
 
 def _unbound(call: FunctionCall, *, plain: bool) -> FunctionCall:
-    """A call of a bound method as one of its jitted function, and one with the objects it holds.
+    """A call of a bound method, or of an object, as one of its jitted function, and one with the
+    objects it holds.
 
     `counter.step.trace` is an attribute of the function, without `counter`. The state of Flax NNX
     objects can be updated only where they are arguments, and the arrays of a model are constants
@@ -211,7 +213,16 @@ def _unbound(call: FunctionCall, *, plain: bool) -> FunctionCall:
     inner = getattr(call.function, "__func__", None)
     if isinstance(call.function, MethodType) and is_jitted(inner):
         return replace(call, function=inner, args=(call.function.__self__, *call.args))
+    inner = _jitted_call(call.function)
+    if inner is not call.function:
+        return replace(call, function=inner, args=(call.function, *call.args))
     return call
+
+
+def _jitted_call(function: Any) -> Any:
+    """The jitted `__call__` of an object's class, else the function itself."""
+    method = inspect.getattr_static(type(function), "__call__", None)
+    return method if is_jitted(method) else function
 
 
 def _is_model(value: Any) -> bool:
