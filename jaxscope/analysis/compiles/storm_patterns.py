@@ -12,7 +12,7 @@ _WITH_VALUES = _SHAPES | {CauseKind.STATIC_VALUE, CauseKind.STRUCTURE}
 _WHOLE = frozenset({
     CauseKind.NEW_FUNCTION, CauseKind.REDEFINED, CauseKind.FUNCTION_COLLECTED, CauseKind.CLOSURE,
 })  # fmt: skip
-"""A new function is compiled whatever its arguments are."""
+"""A new function is compiled whatever its arguments are: the first of these is the reason."""
 LEAST = 3
 """Compilations of one line that make a storm: two are a compilation and its recompilation."""
 _MOST = 3
@@ -66,7 +66,7 @@ def reasons(compile: Compile) -> list[Reason]:
     """The reasons of a recompilation, each once."""
     found = [cause for cause in compile.causes if cause.kind not in FIRST_TIMES]
     if found and found[0].kind in _WHOLE:
-        found = found[:1]
+        found = [found[0], *[cause for cause in found if cause.kind not in _WHOLE]]
     return list(dict.fromkeys(map(_reason, found)))
 
 

@@ -104,6 +104,16 @@ def test_a_closure_in_a_loop_says_that_a_value_is_closed_over() -> None:
     assert storm.pattern == "a new `step` each time, closing over a different value"
 
 
+def test_a_new_function_that_also_gets_a_new_shape_needs_both_fixes() -> None:
+    anew = cause(CauseKind.NEW_FUNCTION, path="")
+    first, *again = shapes("f32[3]", "f32[4]", "f32[5]", "f32[6]")
+    both = [dataclasses.replace(one, causes=(anew, *one.causes)) for one in again]
+    (storm,) = storms([first, *both])
+    assert storm.pattern.startswith("a new `f` each time; axis 0 of `x` grows by 1 each time")
+    assert storm.fix.startswith("Create the function once")
+    assert "Pad `x`" in storm.fix
+
+
 def test_first_calls_of_one_name_on_one_line_are_new_functions() -> None:
     (storm,) = storms([compiled("<lambda>", 5, FIRST) for _ in range(3)])
     assert storm.pattern == "a new `<lambda>` each time"
