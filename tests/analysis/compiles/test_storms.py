@@ -109,7 +109,7 @@ def test_a_new_function_that_also_gets_a_new_shape_needs_both_fixes() -> None:
     first, *again = shapes("f32[3]", "f32[4]", "f32[5]", "f32[6]")
     both = [dataclasses.replace(one, causes=(anew, *one.causes)) for one in again]
     (storm,) = storms([first, *both])
-    assert storm.pattern.startswith("a new `f` each time; axis 0 of `x` grows by 1 each time")
+    assert storm.pattern.startswith("a new `f` each time; `x` grows by 1 each time")
     assert storm.fix.startswith("Create the function once")
     assert "Pad `x`" in storm.fix
 
