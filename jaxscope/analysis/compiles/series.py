@@ -19,6 +19,8 @@ class ValueSeries:
     """Whether it grows or shrinks by a rule, so that new programs never end."""
     falls: bool = False
     """Whether that rule is to shrink."""
+    ranks: int = 1
+    """Number of different ranks: the leaves of a tree have several."""
 
 
 def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
@@ -40,7 +42,8 @@ def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
             falls = rule.startswith(("shrinks", "halves"))
             return ValueSeries(f"{axis}`{name}` {rule} each time {shown}", True, falls)
     noun = "shapes" if all("[" in value for value in different) else "values"
-    return ValueSeries(f"`{name}` has {len(different)} different {noun} {shown}", False)
+    text = f"`{name}` has {len(different)} different {noun} {shown}"
+    return ValueSeries(text, False, ranks=len(set(map(len, known))))
 
 
 def _short(value: str) -> str:

@@ -114,9 +114,12 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
         path, found = series
         causes = [cause for compile in same for cause in compile.causes if cause.path == path]
         static = {cause.kind for cause in causes} == {CauseKind.STATIC_VALUE}
-        if not found.regular and (static or len(counts) > 1):
+        if path == name and len(counts) == 1:
+            others = ""
+        if not found.regular and (static or len(counts) > 1 or found.ranks > 1):
             # Requested shapes, or the leaves of a tree: no array can be padded.
-            return f"`{name}` {most} times{others}" if not static else found.text + others, _JIT_IT
+            alone = static or len(counts) == 1
+            return found.text + others if alone else f"`{name}` {most} times{others}", _JIT_IT
         arrays = all("[" in cause.after for cause in causes)
         fix = SHAPE.format(path) if arrays else _FEW_SIZES
         return found.text + others, _KEEP_SIZE if found.regular else fix

@@ -24,6 +24,10 @@ _OF_FUNCTIONS = frozenset({
     "filter_grad", "filter_value_and_grad", "filter_vmap",
 })  # fmt: skip
 """Their first argument is a function."""
+_RUN = frozenset({
+    "scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "tree_map",
+})  # fmt: skip
+"""They run the functions that they are given, and return arrays."""
 _NO_ASSIGNMENT = "The line is not an assignment at the top level of the cell."
 _OTHER = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda)
 
@@ -99,7 +103,7 @@ def _pure_values(value: ast.expr) -> Iterator[ast.expr]:
         yield value
         return
     for part in ast.iter_child_nodes(value):
-        if isinstance(part, ast.expr):
+        if isinstance(part, ast.expr) and not isinstance(part, ast.Lambda):
             yield from _pure_values(part)
 
 
@@ -143,8 +147,11 @@ def _is_pure(statement: ast.stmt) -> bool:
 
 def _computes(value: ast.expr) -> bool:
     """Whether an expression calls or computes something, and needs no value on the host."""
+    run = _lambdas_that_run(value)
     for node in ast.walk(value):
         match node:
+            case ast.Lambda() if node in run:
+                pass
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _TO_HOST:
                 return False
             case ast.List() | ast.Dict() | ast.Set():
@@ -157,22 +164,42 @@ def _computes(value: ast.expr) -> bool:
     return any(isinstance(node, ast.Call | ast.BinOp) for node in ast.walk(value))
 
 
+def _lambdas_that_run(value: ast.expr) -> set[ast.Lambda]:
+    """The lambdas that `lax.scan` and its like are given: no other code can call them."""
+    calls = [
+        node
+        for node in ast.walk(value)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)  # not Python's own `map`
+        and node.func.attr in _RUN
+    ]
+    return {one for call in calls for one in call.args if isinstance(one, ast.Lambda)}
+
+
 def _stored(statement: ast.stmt) -> Iterator[str]:
-    local = _of_comprehensions(statement)
+    local = _of_expressions(statement)
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in local:
             yield node.id
 
 
-def _of_comprehensions(statement: ast.stmt) -> set[ast.Name]:
-    """The variables of the comprehensions inside, which no other line sees, where they are used."""
+def _of_expressions(statement: ast.stmt) -> set[ast.Name]:
+    """The variables of the comprehensions and lambdas inside, which no other line sees, where they
+    are used."""
     found: set[ast.Name] = set()
     for node in ast.walk(statement):
-        if not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        if isinstance(node, ast.Lambda):
+            given = node.args
+            bound = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+            bound |= {a.arg for a in (given.vararg, given.kwarg) if a is not None}
+            scope: ast.expr = node.body
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            targets = [one for part in node.generators for one in ast.walk(part.target)]
+            bound = {one.id for one in targets if isinstance(one, ast.Name)}
+            scope = node
+        else:
             continue
-        targets = [one for part in node.generators for one in ast.walk(part.target)]
-        bound = {one.id for one in targets if isinstance(one, ast.Name)}
-        inside = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in bound]
+        inside = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id in bound]
         found.update(inside)
     return found
 
@@ -195,7 +222,7 @@ def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
                     called |= {one.id for one in node.args[:1] if isinstance(one, ast.Name)}
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 called.add(node.value.id)
-        local = _of_comprehensions(statement)
+        local = _of_expressions(statement)
         names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n not in local]
         names.sort(key=lambda one: (one.lineno, one.col_offset))
         read = [one.id for one in names if isinstance(one.ctx, ast.Load)]

@@ -26,6 +26,8 @@ _STATICS = "The fix is in a static object that the calls pass, which is yours."
 _SETTING = "A setting changes between the calls: set it once at the top."
 _LEAST_EAGER = 8
 """Compilations of one eager operation on a line, as in a storm."""
+_LEAST_BODIES = 3
+"""Compilations of one line because a `scan` has a new body, as in a storm."""
 _LEAST_CREATED = 3
 """First calls of one function on a line, which creates it each time, as in a storm."""
 
@@ -74,7 +76,8 @@ def recompilations(record: Record) -> tuple[Recompilation, ...]:
 
 def _repeats(group: Sequence[Compile]) -> bool:
     if group[0].kind is CompileKind.EAGER:
-        return len(group) >= _LEAST_EAGER
+        bodies = [one for one in group if any(c.kind is CauseKind.EAGER_BODY for c in one.causes)]
+        return len(group) >= _LEAST_EAGER or len(bodies) >= _LEAST_BODIES
     first = [one for one in group if any(c.kind is CauseKind.FIRST_CALL for c in one.causes)]
     advised = [one for one in group if one.is_recompile and any(c.fix for c in one.causes)]
     return bool(advised) or len(first) >= _LEAST_CREATED
@@ -129,7 +132,7 @@ def padded(found: Recompilation, record: Record) -> Change | str:
     for one in shapes:
         axis = _FIRST_AXIS.search(one.text)
         if axis is None or axis[1] != "0":
-            return f"More than the first axis of `{one.path}` changes."
+            return f"`{one.path}` changes along another axis than the first."
     names = [one.partition(":")[0] for one in found.again.signature]
     roots = list(dict.fromkeys(re.split(r"[.\[]", one.path)[0] for one in shapes))
     text = record.sources[site.source].text

@@ -148,6 +148,17 @@ def test_a_shape_that_an_eager_operation_makes_is_no_array_to_pad() -> None:
     )
 
 
+def test_an_eager_copy_of_the_leaves_of_a_tree_is_to_be_jitted() -> None:
+    values = ["f32[64]", "f32[8]", *[f"f32[{n},64]" for n in range(1, 9)], "f32[3,3,1,8]"]
+    made = [
+        eager("copy", cause(CauseKind.EAGER_SHAPE, before, after, "copy"))
+        for before, after in itertools.pairwise(values)
+    ]
+    (storm,) = storms(made)
+    assert storm.pattern == ("`copy` has 10 different shapes (f32[8], f32[1,64], … f32[3,3,1,8])")
+    assert storm.fix.startswith("Put the line into a function under `jax.jit`")
+
+
 def test_what_jax_cuts_for_its_devices_is_no_advice_to_pad_its_own_arguments() -> None:
     sizes = ("f32[3,4]", "f32[3,5]", "f32[3,6]")
     made = [

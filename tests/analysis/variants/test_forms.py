@@ -219,7 +219,24 @@ def test_a_function_that_is_differentiated_is_no_array() -> None:
     assert "def step(w, x):" in changed(K.EAGER, "\nl, g = jax.value_and_grad(loss)(w, x)")
 
 
-@pytest.mark.parametrize("line", ["print(float(x))", "seen.append([f(x), g(x)])"])
+def test_the_line_of_a_scan_is_compiled_with_the_lambda_that_it_runs() -> None:
+    line = "y = jax.lax.scan(lambda c, v, *more: (c + v * k, None), 0.0, x)[0]"
+    after = (
+        f"\n@jax.jit\ndef step(k, x):\n    {line}\n    return y\n\n"
+        "for k in range(9):\n    y = step(k, x)"
+    )
+    assert changed(K.EAGER, f"\nfor k in range(9):\n    {line}", line=3) == after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(float(x))",
+        "seen.append([f(x), g(x)])",
+        "g = jax.grad(lambda w: (w * x).sum())",
+        "y = map(lambda v: v * x, seen)",
+    ],
+)
 def test_a_line_without_one_expression_to_compile_is_not_changed(line) -> None:
     rule = VARIANTS[K.EAGER]
     assert not isinstance(rule, str)

@@ -307,6 +307,24 @@ def test_the_last_of_report_and_log_is_tried(notebook: Notebook) -> None:
     assert "solve" in tried(notebook, "%jaxtry 1")[0].title
 
 
+def test_a_new_body_of_an_eager_scan_is_tried_as_often_as_the_log_calls_it_repeated(
+    notebook: Notebook,
+) -> None:
+    shown = notebook.must(
+        "%%jaxwatch\nfor k in range(4):\n"
+        "    y = jax.lax.scan(lambda c, v: (c + v * k, None), 0.0, x)[0]"
+    ).text
+    assert "a new body for scan each time" in shown
+    assert counts(only(tried(notebook))) == (4, 1)
+
+
+def test_a_second_axis_that_changes_is_not_padded(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxwatch\nfor n in (5, 6, 7, 9):\n    y = total(2.0, np.ones((3, n), np.float32))"
+    )
+    assert only(tried(notebook)).why == "`x` changes along another axis than the first."
+
+
 def test_the_fix_below_a_cell_is_the_one_that_is_tried(notebook: Notebook) -> None:
     notebook.must("%%jaxwatch\ny = sine(x)")
     notebook.must("%jaxwatch on --over 100")
