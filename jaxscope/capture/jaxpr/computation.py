@@ -15,13 +15,13 @@ _SCALARS = (bool, int, float, complex, np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Itself:
+class Itself:
     """A value that equals only itself, and lives as long as the key."""
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.value is other.value
+        return isinstance(other, Itself) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -55,7 +55,7 @@ def _jaxpr(value: Any) -> Hashable:
     before = [atom(one) for one in (*jaxpr.constvars, *jaxpr.invars)]
     equations = [
         (
-            _Itself(one.primitive),
+            Itself(one.primitive),
             _part(getattr(one, "ctx", None)),
             tuple([atom(each) for each in one.invars]),
             tuple([atom(each) for each in one.outvars]),
@@ -63,7 +63,7 @@ def _jaxpr(value: Any) -> Hashable:
         )
         for one in jaxpr.eqns
     ]
-    constants = tuple([_Itself(one) for one in getattr(value, "consts", ())])
+    constants = tuple([Itself(one) for one in getattr(value, "consts", ())])
     return (*before, constants, *equations, tuple([atom(one) for one in jaxpr.outvars]))
 
 
@@ -87,5 +87,5 @@ def _part(value: Any) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        return _Itself(value)
+        return Itself(value)
     return (type(value), value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.callbacks import callback_marks
-from jaxscope.capture.jaxpr.computation import computation
+from jaxscope.capture.jaxpr.computation import Itself, computation
 from jaxscope.capture.program.request import CompileRequest, Key, TracedProgram
 
 
@@ -32,10 +32,11 @@ def key(request: CompileRequest, traced: Any, lowered: Any, target: str = "") ->
     """The program's identity; None where it is unknown, so that nothing is reused.
 
     JAX's settings belong to it: with other settings JAX would trace the earlier function again,
-    even if the program is the same.
+    even if the program is the same. So does each captured `Ref`: the program changes that one.
     """
     try:
-        found = (target + _digest(request, traced, lowered), _jax.trace_context())
+        refs = [Itself(one) for one in traced.jaxpr.consts if isinstance(one, jax.Ref)]
+        found = (target + _digest(request, traced, lowered), (_jax.trace_context(), *refs))
         hash(found)
         return found
     except Exception:

@@ -103,7 +103,7 @@ class CachedProgram:
 
 
 Key = tuple[str, Hashable]
-"""A program's hash, and the settings of JAX that it was traced under."""
+"""A program's hash, and the settings of JAX that it was traced under and the `Ref`s it captured."""
 
 
 class Programs:
