@@ -437,6 +437,17 @@ def cell_run_again():
     defined(text, "<ipython-input-4-again>")(ones(3))
 
 
+@case((K.REDEFINED, "f"), says="and `rate` and `scaled`, which it reads, changed.")
+def what_it_reads_edited_in_its_cell():
+    text = (
+        "rate = {0}\ndef scaled(x):\n    return x * {1}\ndef inner(x):\n    return scaled(x)\n"
+        "@jax.jit\ndef f(x):\n    return inner(x) - rate\n"
+    )
+    defined(text.format(1, 2), "<ipython-input-3-reads>")(ones(3))
+    yield
+    defined(text.format(3, 4), "<ipython-input-4-reads>")(ones(3))
+
+
 @case((K.REDEFINED, "f"), says="The code of `f` changed.")
 def cell_edited():
     defined("@jax.jit\ndef f(x):\n    return x - 1\n", "<ipython-input-3-edit>")(ones(3))

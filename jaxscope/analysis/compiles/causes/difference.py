@@ -68,7 +68,9 @@ class Redefinition(_Changed):
 
     kind: ClassVar[Literal[CauseKind.REDEFINED]] = CauseKind.REDEFINED
     code: Literal["same", "edited"]
-    """Whether its text changed too: new code has to be compiled."""
+    """Whether its text changed too, or what it reads: new code has to be compiled."""
+    reads: tuple[str, ...] = ()
+    """Names of the functions and numbers that it reads and that changed."""
     of_cell: bool = False
     known: bool = True
     """Everything that the cell takes was compared, and is equal."""

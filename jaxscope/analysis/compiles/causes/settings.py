@@ -108,7 +108,10 @@ def functions(
         if code == "same" and b.is_lambda and _written(a) != _written(b):
             yield diff.NewFunction(b.name, "", place, elsewhere=True)
         else:
-            yield diff.Redefinition(b.name, "", place, code=code)
+            reads = _reread(a, b) if code == "same" else ()
+            yield diff.Redefinition(
+                b.name, "", place, code="edited" if reads else code, reads=reads
+            )
     elif dead and elsewhere and not b.wrappers:
         yield diff.PlainChange(b.name, "", place, kind=CauseKind.FUNCTION_COLLECTED)
     else:
@@ -123,6 +126,12 @@ def functions(
 def _written(known: JittedFunction) -> tuple[str, int, int]:
     """The place of its text; a cell that runs again has a new number and the same text."""
     return _CELL.sub("", known.file), known.line, known.column
+
+
+def _reread(a: JittedFunction, b: JittedFunction) -> tuple[str, ...]:
+    """Names that both read and that stand for something else now."""
+    old = dict(a.reads)
+    return tuple([name for name, token in b.reads if old.get(name, token) != token])
 
 
 def _recaptured(

@@ -184,6 +184,9 @@ class JittedFunction:
     owner_id: int = 0
     """Of that object; 0 for any other function."""
     captured: tuple[CapturedValue, ...] = ()
+    reads: tuple[tuple[str, int], ...] = ()
+    """Functions and numbers of the user's that the code reads by global names, also through such
+    functions: each with a hash of its code or value."""
     cell_id: int = 0
     """Of the notebook cell that is this program; 0 for a function of the user's."""
     called: str = ""

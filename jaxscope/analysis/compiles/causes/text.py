@@ -81,6 +81,9 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
                 f"{path}{here} is a new object."
             )
             fix = "Keep a reference to the jitted function instead of creating it for each call."
+        case CauseKind.REDEFINED if d.reads:
+            names = words.listed([f"`{name}`" for name in d.reads], 3)
+            text = f"{path} was redefined{here}, and {names}, which it reads, changed."
         case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path if d.path else 'the cell'} changed."
         case CauseKind.REDEFINED if d.of_cell:

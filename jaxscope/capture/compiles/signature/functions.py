@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -21,9 +21,11 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.constants import Constant, described
 from jaxscope.capture.compiles.signature.description import describe
 from jaxscope.capture.compiles.signature.values import ObjectIds, code_text
+from jaxscope.capture.source.frames import is_user_file
 
 _MOST_WRAPPERS = 20
 _MOST_CAPTURED = 24
+_MOST_FOLLOWED = 100  # functions
 
 
 def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
@@ -50,6 +52,7 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
         owner=type(fun.__self__).__name__ if inspect.ismethod(fun) else "",
         owner_id=ids.of(fun.__self__) if inspect.ismethod(fun) else 0,
         captured=tuple(found[:_MOST_CAPTURED]),
+        reads=tuple(sorted(_reads(inner).items())),
         internal=file.startswith(_jax.jax_directory()),
     )
 
@@ -112,6 +115,63 @@ def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedVal
     named += [*zip(names, defaults, strict=False)]
     named += (getattr(fun, "__kwdefaults__", None) or {}).items()
     return [_captured(name, value, ids) for name, value in named]
+
+
+def _reads(fun: Any) -> dict[str, int]:
+    """Hashes of the user's functions and numbers behind the global names that a function reads."""
+    found: dict[str, int] = {}
+    waiting, seen = [fun], set[types.CodeType]()
+    while waiting and len(seen) < _MOST_FOLLOWED:
+        one = waiting.pop()
+        if not isinstance(one, types.FunctionType) or one.__code__ in seen:
+            continue
+        seen.add(one.__code__)
+        for name, value in _globals(one):
+            if isinstance(value, types.FunctionType):
+                found[name] = hash(code_text(value.__code__))
+                waiting.append(value)
+            else:
+                found[name] = hash((type(value), repr(value)))
+    return found
+
+
+def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """The user's functions and numbers among the globals that it names, and in its modules."""
+    names = _names(fun.__code__)
+    spaces = [fun.__globals__]
+    for name in names:
+        module = fun.__globals__.get(name)
+        if isinstance(module, types.ModuleType) and _is_users(getattr(module, "__file__", None)):
+            spaces.append(vars(module))
+    for space in spaces:
+        for name in names & space.keys():
+            value = _unjitted(space[name])
+            if type(value) in (bool, int, float, complex, str) or (
+                isinstance(value, types.FunctionType) and _is_users(value.__code__.co_filename)
+            ):
+                yield name, value
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = [_names(one) for one in code.co_consts if isinstance(one, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _is_users(file: str | None) -> bool:
+    return file is not None and is_user_file(file)
+
+
+def _unjitted(value: Any) -> Any:
+    """The function under a `jax.jit` or a wrapper of `functools.wraps`."""
+    for _ in range(_MOST_WRAPPERS):
+        of_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+        if not (of_jax or isinstance(value, types.FunctionType)):
+            break
+        inner = getattr(value, "__wrapped__", None)
+        if inner is None:
+            break
+        value = inner
+    return value
 
 
 def _captured(name: str, value: Any, ids: ObjectIds) -> CapturedValue:

@@ -384,6 +384,14 @@ def test_new_code_must_be_compiled_so_nothing_is_advised():
     assert [(cause.kind, cause.fix) for cause in found] == [(K.REDEFINED, "")]
 
 
+def test_nor_is_anything_advised_where_what_it_reads_changed():
+    before = replace(F, reads=(("LR", 1), ("loss", 2)))
+    now = replace(before, object_id=2, code_id=8, reads=(("LR", 1), ("loss", 3)))
+    (cause,) = causes(call(array(3), function=now), call(array(3), function=before)).causes
+    assert (cause.kind, cause.fix) == (K.REDEFINED, "")
+    assert cause.text.endswith("and `loss`, which it reads, changed.")
+
+
 def test_every_kind_has_one_class():
     declared = [kind for kind, _ in declared_kinds()]
     assert len(declared) == len(set(declared))
