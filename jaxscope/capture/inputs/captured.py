@@ -44,7 +44,7 @@ def _arrays(roots: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         if not queue:
             return
         path, value = queue.popleft()
-        if isinstance(value, (jax.Array, np.ndarray)):
+        if isinstance(value, (jax.Array, np.ndarray, jax.Ref)):
             if path:
                 yield path, value
         elif id(value) not in seen and len(queue) < _MOST:

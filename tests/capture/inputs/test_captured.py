@@ -45,6 +45,11 @@ def of_a_method() -> tuple[Any, Any]:
     return model.w, model.apply
 
 
+def a_ref() -> tuple[Any, Any]:
+    held = jax.new_ref(jnp.zeros(3))
+    return held, lambda x: held[...] * x
+
+
 def of_a_partial() -> tuple[Any, Any]:
     held = jnp.zeros(3)
     return held, functools.partial(lambda x, scale: x * scale, scale=held)
@@ -58,6 +63,7 @@ def of_a_partial() -> tuple[Any, Any]:
         (jitted_inside, "held"),
         (in_a_dict, "params['w'][1]"),
         (of_a_method, "self.w"),
+        (a_ref, "held"),
         (of_a_partial, "scale"),
         (lambda: (jnp.zeros(3), lambda x: x), None),
     ],
