@@ -177,6 +177,11 @@ class CellSyntax:
         """All names of the text, each once."""
         return tuple(dict.fromkeys(node.id for node in self._names))
 
+    def alone_reads(self, names: Collection[str]) -> bool:
+        """Whether the cell reads all of the names, and no function in it has one as a parameter."""
+        taken = {node.arg for node in self._nodes if isinstance(node, ast.arg)}
+        return taken.isdisjoint(names) and set(self.reads).issuperset(names)
+
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The names of all attributes in the text, each once."""

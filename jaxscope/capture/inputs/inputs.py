@@ -23,7 +23,8 @@ from jaxscope.capture.inputs.traced_or_static import (
     nbytes,
     short_repr,
 )
-from jaxscope.capture.options.settings import Settings, SettingsError, root
+from jaxscope.capture.options.composition import root
+from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.model import Value, ValueKind
 from jaxscope.model.program import NNX_STATE
 

@@ -145,11 +145,30 @@ class Composition:
         return any(segment.name == "pmap" for segment in self.segments)
 
     @property
+    def input_names(self) -> tuple[str, ...]:
+        """Variables to differentiate by or to map over; of a path, its root."""
+        paths: list[str] = []
+        for segment in self.segments:
+            match segment.options:
+                case GradOptions(wrt=wrt):
+                    paths += wrt
+                case VmapOptions(axes=axes) | PmapOptions(axes=axes):
+                    paths += [path for path, _ in axes]
+                case _:
+                    pass
+        return tuple(dict.fromkeys(map(root, paths)))
+
+    @property
     def extra_names(self) -> tuple[str, ...]:
         """Names that the options read from the namespace: tangents and cotangents."""
         found = [s.options for s in self.segments if isinstance(s.options, GradOptions)]
         names = [n for options in found for n in (*options.tangents, options.cotangent) if n]
         return tuple(dict.fromkeys(names))
+
+
+def root(path: str) -> str:
+    """`params['w']` → `params`."""
+    return path.partition("[")[0].partition(".")[0]
 
 
 JIT = Composition()

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.changes import InPlaceChange
-from jaxscope.capture.options.settings import root
+from jaxscope.capture.options.composition import root
 
 
 class RefusedError(TypeError):

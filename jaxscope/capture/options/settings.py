@@ -128,11 +128,6 @@ class Settings:
 _OPTIONS = {"runs": "`-n`", "device": "`--device`", "profile": "the profile"}
 
 
-def root(path: str) -> str:
-    """`params['w']` → `params`."""
-    return path.partition("[")[0].partition(".")[0]
-
-
 def not_an_expression(text: str, error: SyntaxError | ValueError) -> SettingsError:
     """The refusal of a text that Python cannot parse; options after a call belong before it."""
     late = _LATE_OPTIONS.fullmatch(text.strip())

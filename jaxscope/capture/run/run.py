@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from jaxscope import words
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
@@ -74,7 +75,10 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     found = _form(text, settings, form)
     made = _cell_class(found)
     if made is None:
-        ran = _block(text, settings, context)
+        named = words.names(settings.composition.input_names)
+        chosen = text.syntax.definitions and form is None
+        why = f"whole cell compiled: no function in it takes {named}" if chosen else ""
+        ran = _block(text, settings, context, why)
     elif found is Form.FUNCTION and settings.target is not None:
         [ran] = cell_on_targets(text, [settings], context)
     else:
@@ -212,7 +216,9 @@ def _call_alone(
 def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
     if asked is not None:
         return asked
-    return Form.FUNCTION if text.syntax.definitions or settings.only else Form.BLOCK
+    named = settings.composition.input_names
+    whole = not text.syntax.definitions or (named and text.syntax.alone_reads(named))
+    return Form.BLOCK if whole and not settings.only else Form.FUNCTION
 
 
 def _debugging() -> str:
@@ -229,7 +235,7 @@ def _wait(settings: Settings, context: RunContext) -> None:
         profiler.wait_until_free(settings.profile.wait_s, context.say)
 
 
-def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
+def _block(text: CellText, settings: Settings, context: RunContext, why: str) -> Ran:
     recorder = SideEffectRecorder(text.file)
     with invocation("cell", Form.BLOCK, settings, context, text.source) as given:
         subject = CellSubject(text, settings, context.namespace)
@@ -245,7 +251,7 @@ def _block(text: CellText, settings: Settings, context: RunContext) -> Ran:
             if subject.has_run:
                 error_origin.note_that_code_has_run(error)
             raise
-        notes = wrapped.notes
+        notes = (why, *wrapped.notes) if why else wrapped.notes
         if finished.measured.results is None:
             notes = ("Compiled and not run: no variable was changed.", *notes)
         known = evidence.Known(names, recorder, captured.trace_s)

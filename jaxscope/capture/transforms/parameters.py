@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxscope.capture.options.composition import Axes, Composition, PmapOptions, VmapOptions
-from jaxscope.capture.options.settings import TransformError, root
+from jaxscope.capture.options.composition import Axes, Composition, PmapOptions, VmapOptions, root
+from jaxscope.capture.options.settings import TransformError
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

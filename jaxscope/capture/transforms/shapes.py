@@ -12,8 +12,8 @@ from jaxscope import words
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments
 from jaxscope.capture.inputs.inputs import Inputs
-from jaxscope.capture.options.composition import Axes
-from jaxscope.capture.options.settings import NoInputError, TransformError, root
+from jaxscope.capture.options.composition import Axes, root
+from jaxscope.capture.options.settings import NoInputError, TransformError
 
 
 @dataclass(frozen=True, slots=True)

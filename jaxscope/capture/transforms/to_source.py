@@ -13,8 +13,8 @@ from jaxscope.capture.options.composition import (
     PmapOptions,
     Segment,
     VmapOptions,
+    root,
 )
-from jaxscope.capture.options.settings import root
 from jaxscope.capture.transforms.shapes import Level
 from jaxscope.capture.transforms.wrt import select
 

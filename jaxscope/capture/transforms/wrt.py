@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxscope.capture.options.settings import NoInputError, TransformError, root
+from jaxscope.capture.options.composition import root
+from jaxscope.capture.options.settings import NoInputError, TransformError
 from jaxscope.capture.transforms.shapes import Level
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxscope
 from jaxscope.capture.timing import timed_calls
 from jaxscope.model import Timing
 from tests.magics.notebook import Notebook, open_notebook
@@ -18,6 +19,7 @@ from tests.private_names import break_private, private_functions
 
 SETUP = """
 import jax
+from jax import lax
 import jax.numpy as jnp
 x = jnp.linspace(-1.0, 1.0, 24).reshape(8, 3)
 y = jnp.linspace(0.0, 1.0, 8)
@@ -412,3 +414,36 @@ def test_a_note_on_all_programs_is_said_once(notebook: Notebook) -> None:
     words = " ".join(ran.text.split())
     assert words.count("`u` is the same array as `v`") == 1
     assert ": `u` is" not in words
+
+
+@pytest.mark.parametrize(
+    ("cell", "plain"),
+    [
+        (
+            "%%jaxgrad -q -n 1 -w w\ndef miss():\n    return x @ w - y\n(miss() ** 2).mean()",
+            "jax.grad(lambda w: ((x @ w - y) ** 2).mean())(w)",
+        ),
+        (
+            "%%jaxgrad -q -w w\ndef act(h, _): return h * w, 0\nlax.scan(act, w, x)[0].sum()",
+            "jax.grad(lambda w: lax.scan(lambda h, _: (h * w, 0), w, x)[0].sum())(w)",
+        ),
+        (
+            "%%jaxvmap -q -n 1 -i x=0\ndef square(v):\n    return v * v\nsquare(x).sum()",
+            "(x * x).sum(1)",
+        ),
+    ],
+)
+def test_a_cell_with_functions_is_transformed_by_what_only_the_cell_reads(
+    notebook: Notebook, cell: str, plain: str
+) -> None:
+    value = notebook.must(cell).value
+    assert any("no function in it takes" in note for note in jaxscope.last().record.notes)
+    same(value, notebook.must(plain).value)
+
+
+def test_a_parameter_of_the_cells_function_is_not_the_cells(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxgrad -q -n 1 -w w\ndef miss(w):\n    return ((x @ w) ** 2).sum()\ng = miss(w)"
+    )
+    assert jaxscope.last().record.notes[0].startswith("function form: 1 call compiled")
+    same(notebook.names["g"], notebook.must("jax.grad(miss)(w)").value)
