@@ -287,6 +287,27 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     assert "jaxscope/" not in shown
 
 
+@pytest.mark.parametrize("stage", ["compile", "run"])
+@pytest.mark.parametrize("cell", ["%%jaxjit\ny = jnp.sin(x) * 7", "y = %jaxjit jnp.sin(x)"])
+def test_an_interrupt_of_a_program_has_a_line_of_the_cell_and_none_of_jax(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch, cell: str, stage: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    if stage == "compile":
+        monkeypatch.setattr(jax.stages.Lowered, "compile", interrupted)
+    else:
+        monkeypatch.setattr(jax, "block_until_ready", interrupted)
+    notebook.shell.InteractiveTB.set_mode("Context")
+    error = notebook.run(cell).error
+    assert isinstance(error, KeyboardInterrupt)
+    text = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error._render_traceback_()))  # pyright: ignore
+    assert ("----> 1 %%jaxjit" if cell.startswith("%%") else "----> 1 jnp.sin(x)") in text
+    assert text.count("\nFile ") + text.count("\nCell ") == 1
+    assert "y" not in notebook.names
+
+
 JVP_OF_VJP = """
 @jax.custom_vjp
 def double(v):
