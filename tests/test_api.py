@@ -161,6 +161,22 @@ def test_a_copied_jitted_function_is_compiled_although_jax_cannot_trace_it() -> 
     ]
 
 
+def test_a_pmapped_function_is_compared_with_itself() -> None:
+    mapped = jax.pmap(lambda v: v * 2)
+    with jaxscope.watch() as log:
+        once(jax.pmap(lambda v: v - 3), np.ones((1, 3), np.float32))
+        once(mapped, np.ones((1, 3), np.float32))
+        once(mapped, np.ones((1, 4), np.float32))
+        mapped(np.ones((1, 5), np.float32))
+    causes = [(c.kind, c.path) for compile in log.compiles for c in compile.causes]
+    assert causes == [
+        (m.CauseKind.FIRST_CALL, ""),
+        (m.CauseKind.FIRST_CALL, ""),
+        (m.CauseKind.SHAPE, "v"),
+        (m.CauseKind.SHAPE, "v"),
+    ]
+
+
 def test_a_traced_is_tagged_and_compiled_once() -> None:
     fresh = jax.jit(lambda w, x: layer(w, x))  # another test may have compiled `jax.jit(layer)`
     report = once(fresh.trace(W, X))

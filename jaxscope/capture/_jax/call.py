@@ -310,6 +310,8 @@ class PmappedCall:
     """The flat arguments."""
     restore: Callable[[Any], Any]
     """The value of the call, from what the jitted function returns."""
+    call: JaxCall
+    """The call as the user made it, to be staged."""
 
 
 def pmapped_call(
@@ -330,14 +332,17 @@ def pmapped_call(
     import jax
 
     found = infer(*args, **kwargs)
+    users = _pmapped({"infer_params": infer, "args": args, "kwargs": kwargs}, ())
+    users = replace(users, kind=CompileKind.AOT, transforms=("pmap",))
     if hasattr(found[0], "trace"):
         out_tree = found[2].out_tree
         return PmappedCall(
             found[0],
             tuple(found[1]),
             lambda results: jax.tree_util.tree_unflatten(out_tree(), results),
+            users,
         )
-    return PmappedCall(found[1], tuple(found[2]), lambda results: results)
+    return PmappedCall(found[1], tuple(found[2]), lambda results: results, users)
 
 
 def calling() -> JaxCall | None:

@@ -178,7 +178,8 @@ class OpenCompiles:
             return siblings[-1]
         call = self._attempt(_jax.jax_call) or _jax.JaxCall(CompileKind.JIT)
         if call.kind is CompileKind.AOT and outer is None and (own := staged()) is not None:
-            shown = own if call.args is None else call
+            # JAX's frames show its own form of a pmapped function.
+            shown = own if call.args is None or own.transforms else call
             call = replace(shown, keys=call.keys, request_id=own.request_id)
         compiles_stage = call.kind is CompileKind.AOT and stage is CompileStage.XLA
         for age, known in enumerate(reversed(siblings)):

@@ -44,6 +44,8 @@ class CompileRequest:
     """All that may decide the program of a cell beside its arguments."""
     called: Any = None
     """The function of the user's where the program is one call of it."""
+    pmapped: _jax.JaxCall | None = None
+    """The user's call of a pmapped function, of which `jitted` is JAX's own form."""
     programs: Programs | None = None
     """Compiled programs of earlier runs, which may be reused; None: none."""
     tagged: Tagged | None = None

@@ -268,7 +268,13 @@ def _of_pmapped(call: FunctionCall, pmapped: _jax.PmappedCall) -> WrappedCall:
     paths = paths_of(call.function, tuple(call.args))
     return WrappedCall(
         request=CompileRequest(
-            name, ("pmap",), pmapped.jitted, pmapped.args, {}, paths=paths, composition=PMAP
+            name,
+            ("pmap",),
+            pmapped.jitted,
+            pmapped.args,
+            paths=paths,
+            composition=PMAP,
+            pmapped=pmapped.call,
         ),
         finalize=pmapped.restore,
         facts=lambda captured: ProgramFacts(python=to_python.of_function(call.function)),
