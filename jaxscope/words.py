@@ -96,8 +96,8 @@ def byte_rate(value: float | None) -> str:
 
 
 def intensity(value: float | None) -> str:
-    """FLOPs per byte: `19 FLOP/B`."""
-    return UNKNOWN if value is None else f"{significant(value)} FLOP/B"
+    """FLOPs per byte: `19 FLOP/B`, `4 MFLOP/B`."""
+    return _si(value, "FLOP/B")
 
 
 def short(value: float | None) -> str:

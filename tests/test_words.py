@@ -60,6 +60,7 @@ def test_work_and_rates() -> None:
     assert words.byte_rate(18.6e9) == "18.6 GB/s"
     assert words.intensity(19.0) == "19 FLOP/B"
     assert words.intensity(0.0833) == "0.0833 FLOP/B"
+    assert words.intensity(4_002_000.0) == "4 MFLOP/B"
     assert words.intensity(None) == "—"
     assert words.short(1_048_576) == "1.05 M"
     assert words.short(7) == "7"
