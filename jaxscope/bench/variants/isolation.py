@@ -21,6 +21,7 @@ from typing import Any
 import jax
 
 from jaxscope.bench.variants.contents import Contents, is_code
+from jaxscope.capture.inputs.pytrees import is_builtin
 from jaxscope.capture.source.frames import is_user_file
 from jaxscope.capture.timing.copies import copied
 
@@ -60,9 +61,12 @@ def refuse_effects(
     """Raise TrialRefused for code whose effects a trial would repeat.
 
     `names` are those that the code reads: the user's functions behind them are searched, too, and
-    `function`. A `print` is none where it is `silenced`.
+    `function`. Where it is `silenced`, as plain Python, a `print` is none, and each run has lists
+    of its own to append to.
     """
     read = frozenset(names)
+    if silenced:
+        read -= grown(tree, namespace, names)
     for node in ast.walk(tree):
         what = ""
         match node:
@@ -87,6 +91,51 @@ def refuse_effects(
         if isinstance(inner, FunctionType):
             silent = silenced and inner.__globals__ is namespace
             _search(inner.__code__, inner.__globals__, name, seen, silent=silent)
+
+
+def grown(
+    tree: ast.AST, namespace: Mapping[str, Any], names: Collection[str]
+) -> frozenset[str]:
+    """Those of the names that hold Python's own containers, which the code appends to or empties:
+    `losses.append(x)`, `history["loss"].append(x)`."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _CONTAINER:
+                root = value
+                while isinstance(root, ast.Subscript):
+                    root = root.value
+                name = _root(value)
+                own = isinstance(root, ast.Name) and _only_containers(namespace.get(name), attr)
+                (found if own else others).add(name)
+            case _:
+                pass
+    return frozenset(found & set(names) - others)
+
+
+def _only_containers(value: Any, method: str) -> bool:
+    """Whether only Python's own containers in it have the method."""
+    if not _is_container(value):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return all(not hasattr(one, method) or _only_containers(one, method) for one in inside)
+
+
+def _is_container(value: Any) -> bool:
+    return is_builtin(value) or type(value) is set
+
+
+def own_containers(value: Any) -> Any:
+    """The value with a copy of each of Python's own containers in it, which a run may change."""
+    if not _is_container(value):
+        return value
+    made = copy.copy(value)
+    if isinstance(made, set):
+        return made
+    for key, one in made.items() if isinstance(made, dict) else enumerate(made):
+        made[key] = own_containers(one)
+    return made
 
 
 def _has_effects(

@@ -14,7 +14,13 @@ from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.bench.variants import changed_state
 from jaxscope.bench.variants.built_program import BuiltProgram
 from jaxscope.bench.variants.contents import is_code
-from jaxscope.bench.variants.isolation import TrialRefused, reached, silent_print
+from jaxscope.bench.variants.isolation import (
+    TrialRefused,
+    grown,
+    own_containers,
+    reached,
+    silent_print,
+)
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.forms.trial import execute, restore
 from jaxscope.model.variants import PlanFigures
@@ -84,10 +90,12 @@ def repeatable(
     inputs = {name: namespace[name] for name in names if name in namespace}
     # The cell's own, or a function's that it calls: refused where it has a file of its own.
     inputs.setdefault("print", namespace.get("print", silent_print))
+    lists = grown(text.syntax.tree, namespace, names)
 
     def run() -> dict[str, Any]:
         before = dict(namespace)
         namespace.update({**inputs, **defined})
+        namespace.update({name: own_containers(inputs[name]) for name in lists})
         if "__annotations__" in before:
             namespace["__annotations__"] = dict(before["__annotations__"])
         try:

@@ -75,11 +75,12 @@ def test_a_report_of_shapes_has_no_values_to_run(notebook: Notebook) -> None:
 
 def test_a_profiled_cell_that_can_run_only_once(notebook: Notebook) -> None:
     notebook.must("eat, history = jax.jit(lambda b: b + 1, donate_argnums=0), []")
+    notebook.must("from types import SimpleNamespace\nlog = SimpleNamespace(history=history)")
     loop = "for i in range(20):\n    s = jnp.sin(m) * 2 + i\n    t = jnp.cos(s) + m * s"
     for last, said in (
         ("b = eat(b)", "The cell donates `b`"),
         ("history[:] = [b]", "`history` is changed in place on line 5"),
-        ("history.append(b)", "`history.append` on line 5 has effects"),
+        ("log.history.append(b)", "`log.history.append` on line 5 has effects"),
     ):
         notebook.must(f"%%jaxprof\n{loop}\n{last}")
         assert said in tried(notebook, "%jaxtry 1")[0].why

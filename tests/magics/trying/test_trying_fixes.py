@@ -109,6 +109,21 @@ def test_the_eager_lines_of_a_profiled_cell(notebook: Notebook) -> None:
     assert "+@jax.jit\n+def step(c, i):" in found[0].diff
 
 
+def test_lists_of_another_cell_that_a_loop_appends_to_are_copied_for_each_run(
+    notebook: Notebook,
+) -> None:
+    notebook.must("losses, history = [1.0], {'norm': []}")
+    notebook.must(
+        "%%jaxprof\nc = b\nfor i in range(20):\n    c = jnp.cos(jnp.sin(c) * 2) + i\n"
+        "    losses.append(float(c[0]))\n    history['norm'].append(c)\nlength = len(losses)"
+    )
+    before = list(notebook.names["losses"]), list(notebook.names["history"]["norm"])
+    trial = tried(notebook)[0]
+    assert trial.verdict is TrialVerdict.BETTER, trial.why
+    assert (notebook.names["losses"], notebook.names["history"]["norm"]) == before
+    assert notebook.names["length"] == 21
+
+
 def test_an_eager_value_that_is_kept_as_a_python_float(notebook: Notebook) -> None:
     notebook.must("def loss(c, i): return jnp.tanh(c + i).mean()")
     notebook.must("%%jaxprof\nseen = []\nfor i in range(20):\n    seen.append(float(loss(b, i)))")
