@@ -381,6 +381,34 @@ def test_compiling_in_a_function_of_another_cell_is_time_of_the_line_that_calls_
     assert cell_profile(report).compile_s == compile.total_s
 
 
+def test_compiling_on_threads_is_time_of_the_line_that_waits_for_them(shell: Any) -> None:
+    cell = (
+        "%%jaxprof\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(2) as pool:\n"
+        "    done = list(pool.map(lambda n: jax.jit(lambda u: jnp.sin(u) * n)(x), (3, 5)))\n"
+    )
+    assert shell.run_cell(cell, store_history=True).success
+    report = jaxscope.last()
+    seconds = [one.total_s for one in report.record.compiles]
+    assert len(seconds) == 2
+    (line,) = [row for row in cell_profile(report).lines if row.compile_s]
+    assert line.line == 4
+    assert max(seconds) - 1e-5 < line.compile_s < sum(seconds) + 1e-5
+
+
+def test_compiling_on_threads_of_no_line_is_time_of_the_cell(shell: Any) -> None:
+    setup = (
+        "from concurrent.futures import ThreadPoolExecutor\nf = jax.jit(lambda u: jnp.sin(u) * 7)"
+    )
+    assert shell.run_cell(setup, store_history=True).success
+    cell = "%%jaxprof\nwith ThreadPoolExecutor(1) as pool:\n    done = list(pool.map(f, [x]))\n"
+    assert shell.run_cell(cell, store_history=True).success
+    (compile,) = jaxscope.last().record.compiles
+    found = cell_profile(jaxscope.last())
+    assert found.compile_s == pytest.approx(compile.total_s, abs=1e-5)
+    assert not any(row.compile_s for row in found.lines)
+
+
 def test_waiting_for_work_is_no_time_of_the_last_line(shell: Any) -> None:
     shell.run_cell("big = jnp.ones((1500, 1500))\nf = jax.jit(lambda a: a @ a @ a @ a)\nf(big)")
     assert shell.run_cell("%%jaxprof\nz = f(big)\n").success

@@ -226,6 +226,16 @@ _LEAST_NS = 50_000.0
 _DEEPEST = 5
 
 
+def uncovered(start: float, end: float, spans: Iterable[tuple[float, float]]) -> float:
+    """The part of an interval that none of the spans covers."""
+    found = 0.0
+    for first, last in sorted(spans):
+        if first < end and last > start:
+            found += max(first - start, 0.0)
+            start = last
+    return found + max(end - start, 0.0)
+
+
 def compile_phases(events: Iterable[TraceEvent]) -> tuple[CompilePhase, ...]:
     """Stages, phases and passes by path, with the seconds of all compilations together."""
     threads: dict[str, list[TraceEvent]] = collections.defaultdict(list)

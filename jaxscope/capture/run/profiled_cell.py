@@ -23,6 +23,7 @@ from jaxscope.analysis.profile.cell import (
     cell_profile,
     compile_phases,
     program_runs,
+    uncovered,
 )
 from jaxscope.analysis.profile.warm_time import warm_time
 from jaxscope.analysis.profile.warnings import hidden_kernels
@@ -32,7 +33,6 @@ from jaxscope.analysis.trace.event import TraceEvent
 from jaxscope.analysis.trace.operations import operations
 from jaxscope.analysis.trace.schedule import with_instructions
 from jaxscope.capture import _jax
-from jaxscope.capture.compiles.listener import collecting
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import execute
 from jaxscope.capture.options.profile_plan import ProfilePlan
@@ -82,10 +82,10 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
         except Exception as busy:
             failed = str(busy)
     value, error = None, None
+    listener, before = context.listener, context.listener.count
     zero = settling = time.perf_counter_ns()
     try:
         with (
-            collecting(context.listener) as compiles,
             recorder.recording(context.namespace),
             clock.watching(),
             _marked() as zero,
@@ -121,7 +121,9 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
             notes.append("Lines were not isolated, because the cell did not finish.")
     try:
         record = minimal("cell", Form.PROFILED, sources.all(), (), time.perf_counter() - began)
-        record = replace(record, compiles=compiles.compiles(sources.all()), notes=tuple(notes))
+        raws = [raw for raw in listener.since(before) if raw.compiled]  # of all threads
+        compiles = [listener.history.compile_of(raw, sources.all()) for raw in raws]
+        record = replace(record, compiles=tuple(compiles), notes=tuple(notes))
         record, texts = _read(record, session or failed, watched, context, sources, plan)
         record = replace(record, wall_s=time.perf_counter() - began)
     except Exception:
@@ -296,14 +298,21 @@ def _profiled(
 
 
 def _compiling(compiles: Sequence[Compile], watched: _Watched) -> dict[int, float]:
-    """Seconds of compilations by the cell's line that made them, also through a helper's code."""
+    """Seconds of compilations by the cell's line that made them, also through a helper's code.
+
+    Those of a thread without such a line count for line 0. Where threads compile at once, each
+    instant counts once, as in the time of the cell.
+    """
     found: dict[int, float] = collections.defaultdict(float)
-    for compile in compiles:
+    spans: list[tuple[float, float]] = []
+    for compile in sorted(compiles, key=lambda one: one.thread != watched.thread):
         line = next((frame.span.line for frame in compile.stack if frame.source == 0), 0)
         if not line and compile.thread == watched.thread:  # the stack ends before the cell
             line = watched.clock.line_at(int(compile.started * 1e9) - watched.epoch)
-        if line:
-            found[line] += compile.total_s
+        span = compile.started, compile.started + compile.total_s + compile.inside_s
+        own = compile.thread == watched.thread
+        found[line] += compile.total_s if own else uncovered(*span, spans)
+        spans.append(span)
     return found
 
 

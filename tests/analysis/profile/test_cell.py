@@ -11,6 +11,7 @@ from jaxscope.analysis.profile.cell import (
     cell_profile,
     compile_phases,
     program_runs,
+    uncovered,
 )
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.model import Phase
@@ -156,3 +157,20 @@ def test_compiling_is_told_by_stage_phase_and_pass() -> None:
 def test_without_a_thread_of_its_own_xla_is_what_the_caller_waited_for() -> None:
     (phase,) = compile_phases([TraceEvent("python", "backend_compile_and_load", 0, 70 * MS)])
     assert (phase.path, phase.count) == (("XLA",), 1)
+
+
+@pytest.mark.parametrize(
+    ("spans", "left"),
+    [
+        ([], 10.0),
+        ([(0.0, 10.0)], 0.0),
+        ([(2.0, 3.0), (8.0, 20.0)], 7.0),
+        ([(-5.0, 1.0), (0.5, 4.0)], 6.0),
+        ([(1.0, 9.0), (2.0, 3.0)], 2.0),
+        ([(-2.0, -1.0), (11.0, 12.0)], 10.0),
+    ],
+)
+def test_the_part_of_an_interval_that_others_leave(
+    spans: list[tuple[float, float]], left: float
+) -> None:
+    assert uncovered(0.0, 10.0, spans) == left
