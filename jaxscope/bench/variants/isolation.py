@@ -93,9 +93,7 @@ def refuse_effects(
             _search(inner.__code__, inner.__globals__, name, seen, silent=silent)
 
 
-def grown(
-    tree: ast.AST, namespace: Mapping[str, Any], names: Collection[str]
-) -> frozenset[str]:
+def grown(tree: ast.AST, namespace: Mapping[str, Any], names: Collection[str]) -> frozenset[str]:
     """Those of the names that hold Python's own containers, which the code appends to or empties:
     `losses.append(x)`, `history["loss"].append(x)`."""
     found: set[str] = set()
