@@ -59,7 +59,8 @@ class SourceFiles:
     def index_of(self, code: CodeType) -> int | None:
         """The place of a code object's text in `all()`; None also where its file was edited since.
 
-        JAX holds what it traced, also after an `%autoreload` of what the traced function calls.
+        JAX holds what it traced, also after an `%autoreload` of what the traced function calls, and
+        IPython numbers the lines of code that it loads so from the start of the function.
         """
         file = code.co_filename
         index = self._index.get(file)
@@ -74,10 +75,10 @@ class SourceFiles:
         if not self._edited:
             return ()
         names = words.listed([f"`{name}`" for name in self._edited])
-        was, its, it = ("was", "its", "it") if len(self._edited) == 1 else ("were", "their", "them")
+        its = "it is" if len(self._edited) == 1 else "they are"
         note = (
-            f"{names} {was} edited after this code was loaded, so {its} lines are not shown. "
-            f"Reload {it}; after an `%autoreload`, `jax.clear_caches()` makes JAX trace again."
+            f"The traced code does not have the lines of {names} as {its} now, so none are shown. "
+            "Run `importlib.reload` and `jax.clear_caches()`, also under `%autoreload`."
         )
         return (note,)
 
