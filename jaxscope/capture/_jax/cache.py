@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Any
 
 from jaxscope.capture._jax.frames import jax_locals
 
@@ -40,9 +42,7 @@ def cache_request() -> CacheRequest | None:
         "jaxlib version": lambda: metadata.version("jaxlib"),
         "backend version": lambda: str(values["backend"].platform_version),
         "XLA flags": _xla_flags,
-        "compile options": lambda: hashlib.sha256(
-            values["compile_options"].SerializeAsString()
-        ).hexdigest()[:16],
+        "compile options": lambda: _options_hash(values["compile_options"]),
         "devices": lambda: ", ".join(str(d.device_kind) for d in values["devices"].flatten()),
     }
     found: list[tuple[str, str]] = []
@@ -71,6 +71,15 @@ def metadata_in_cache_key() -> Generator[None]:
         return
     with setting:
         yield
+
+
+def _options_hash(options: Any) -> str:
+    """A hash of `CompileOptions`, without the flags that it has for each argument and result."""
+    own = copy.deepcopy(options)
+    build = own.executable_build_options
+    build.allow_spmd_sharding_propagation_to_parameters = [False]
+    build.allow_spmd_sharding_propagation_to_output = [False]
+    return hashlib.sha256(own.SerializeAsString()).hexdigest()[:16]
 
 
 def _xla_flags() -> str:

@@ -161,6 +161,8 @@ class OpenCompiles:
     def _judge_cache(self, raw: RawCompile, request: _jax.CacheRequest | None) -> None:
         program = _jax.compiled_program()
         callbacks = program is not None and program.callbacks
+        if raw.call is not None and raw.call.function.cell_id:
+            request = None  # its tags are in the key, and the programs of all cells have one name
         raw.persistent_why = persistent_cache.why(
             request, raw.persistent, raw.compile_s, callbacks=callbacks
         )

@@ -85,7 +85,7 @@ def _row(row: LogRow, slowest: float) -> tuple[str, ...]:
     mark = "again" if row.again and not row.failed else ""
     callers = f"called from {' ← '.join(row.callers)}" if row.callers else ""
     below = Below(row.text, "line"), Below(callers, "aside"), Below(row.fix, "fix")
-    below = tuple(one for one in (*below, Below(row.disk_cache)) if one.text)
+    below = tuple(one for one in (*below, Below(row.persistent_cache)) if one.text)
     return (
         row.place,
         Cell(f"{what} {row.times}".rstrip(), below=(Below(mark, "aside"),) if mark else ()),

@@ -37,7 +37,7 @@ _CAUSES = 4
 _FOOTER = 88
 """Columns of the text under a cell."""
 _SLOW_S = 0.5
-"""Seconds in XLA from which a row mentions the disk cache."""
+"""Seconds in XLA from which a row mentions the persistent cache."""
 _UNNAMED = re.compile(r"^arg\d+: ")
 """The arguments of an operation have no names."""
 
@@ -80,9 +80,9 @@ class LogRow:
         return _stages(self.compiles)
 
     @property
-    def disk_cache(self) -> str:
+    def persistent_cache(self) -> str:
         """The role of the persistent cache, in words; empty where it is off or was hit."""
-        found = {_disk_cache(compile) for compile in self.compiles}
+        found = {_persistent_cache(compile) for compile in self.compiles}
         return found.pop() if len(found) == 1 else ""
 
     @property
@@ -115,7 +115,7 @@ def first_line(log: Log) -> str:
     if again := sum(c.kind is not CompileKind.EAGER for c in log.recompiles):
         found.append(words.count(again, "recompile"))
     if hits := sum(c.persistent is Persistent.HIT for c in log.compiles):
-        found.append(f"{hits} from the disk cache")
+        found.append(f"{hits} from the persistent cache")
     if log.failed and functions:
         found.append(f"{len(log.failed)} failed")
     if log.passes:
@@ -187,9 +187,9 @@ def _cell(compile: Compile, log: Log) -> str:
     return file_name(compile, log) or "unknown line"
 
 
-def _disk_cache(compile: Compile) -> str:
+def _persistent_cache(compile: Compile) -> str:
     if compile.persistent is Persistent.HIT:
-        return "From the disk cache."
+        return "From the persistent cache."
     # The causes of a recompilation have the reason already.
     known = compile.persistent is Persistent.WRITTEN and compile.differs
     return "" if known else compile.persistent_why
@@ -257,10 +257,10 @@ def callers(compile: Compile, log: Log) -> tuple[str, ...]:
 
 
 def why(compile: Compile) -> str:
-    """The reason for a compilation; for a slow one also why the disk cache missed."""
+    """The reason for a compilation; for a slow one also why the persistent cache missed."""
     slow = compile.compile_s >= _SLOW_S and compile.persistent is not Persistent.HIT
-    disk = _disk_cache(compile) if slow else ""
-    return f"{_why(compile).rstrip('.')}. {disk}" if disk else _why(compile)
+    cache = _persistent_cache(compile) if slow else ""
+    return f"{_why(compile).rstrip('.')}. {cache}" if cache else _why(compile)
 
 
 def _why(compile: Compile) -> str:

@@ -124,7 +124,7 @@ def compiles(compiles: tuple[Compile, ...], record: Record) -> Table:
         (">", "lower", lambda compile: words.seconds(compile.lower_s)),
         (">", "XLA", lambda compile: words.seconds(compile.compile_s)),
         (">", "total", lambda compile: words.seconds(compile.total_s)),
-        ("<", "disk cache", lambda compile: _PERSISTENT[compile.persistent]),
+        ("<", "persistent cache", lambda compile: _PERSISTENT[compile.persistent]),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax.experimental import compilation_cache
 
+import jaxscope
 from jaxscope.capture._jax import CacheRequest
 from jaxscope.capture.compiles import persistent_cache
 from jaxscope.capture.compiles.listener import Listener, collecting
@@ -128,6 +129,32 @@ def test_the_program_is_what_changed_when_nothing_else_did(cache):
     made = compiled(lambda: f(np.ones(4, np.float32)))
     assert made.persistent is Persistent.WRITTEN
     assert "Only the program itself changed" in made.persistent_why
+
+
+def test_another_number_of_arguments_and_results_is_no_change_of_the_compile_options(cache):
+    def call(result):
+        def f(*args):
+            return result(*args)
+
+        return lambda *args: jax.jit(f)(*args)
+
+    compiled(lambda: call(lambda x: x + 9)(X))
+    for work in (call(lambda x: (x + 9, x * 2)), lambda x: call(lambda x, y: x + y)(x, x + 1)):
+        made = compiled(lambda work=work: work(X))
+        assert "Only the program itself changed" in made.persistent_why
+
+
+def test_what_jaxscope_compiles_for_a_report_is_not_compared(cache):
+    def f(x):
+        return x + 10
+
+    def report():
+        with jaxscope.options(runs=0):
+            jaxscope.inspect(f, X)
+
+    compiled(lambda: jax.jit(f)(X))
+    made = compiled(report)  # with tags
+    assert (made.persistent, made.persistent_why) == (Persistent.WRITTEN, "")
 
 
 def test_what_jaxscope_did_not_see_being_stored_is_not_explained(cache):

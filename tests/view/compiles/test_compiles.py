@@ -319,7 +319,7 @@ def test_causes_alike_have_one_fix_and_many_are_counted(golden: Log) -> None:
     assert fix(made) == shape.fix
 
 
-def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
+def test_what_the_persistent_cache_did_stands_under_the_reason(golden: Log) -> None:
     hit = dataclasses.replace(golden.compiles[0], persistent=Persistent.HIT)
     quick = dataclasses.replace(
         golden.compiles[1],
@@ -327,18 +327,18 @@ def test_what_the_disk_cache_did_stands_under_the_reason(golden: Log) -> None:
         persistent_why="Not stored: compiling took less than 1 s.",
     )
     log = dataclasses.replace(golden, compiles=(hit, quick), storms=(), failed=())
-    assert [row.disk_cache for row in rows(log).rows] == [
+    assert [row.persistent_cache for row in rows(log).rows] == [
         "Not stored: compiling took less than 1 s.",
-        "From the disk cache.",
+        "From the persistent cache.",
     ]
-    assert "1 from the disk cache" in first_line(log)
+    assert "1 from the persistent cache" in first_line(log)
     for told in (text(log, width=120), static_html(log), markdown(log)):
-        assert "From the disk cache." in told
+        assert "From the persistent cache." in told
         assert "Not stored: compiling took less than 1 s." in told
-    assert {row.disk_cache for row in rows(golden).rows} == {""}
+    assert {row.persistent_cache for row in rows(golden).rows} == {""}
 
 
-def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> None:
+def test_what_the_causes_say_the_persistent_cache_does_not_say_again(golden: Log) -> None:
     other = "The persistent cache has a program of this name under a different key."
     first, again = (
         dataclasses.replace(one, compile_s=2.0, persistent=Persistent.WRITTEN, persistent_why=other)
@@ -347,7 +347,7 @@ def test_what_the_causes_say_the_disk_cache_does_not_say_again(golden: Log) -> N
     assert not first.is_recompile
     assert again.is_recompile
     log = dataclasses.replace(golden, compiles=(first, again), storms=(), failed=())
-    assert [row.disk_cache for row in rows(log).rows] == ["", other]
+    assert [row.persistent_cache for row in rows(log).rows] == ["", other]
     assert text(log, width=200).count(other) == 1
 
 
