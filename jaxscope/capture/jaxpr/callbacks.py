@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import jax
 from jaxscope.capture._jax import callback_log, closure, jax_directory
 from jaxscope.capture.jaxpr.reader import jaxprs_in, open_jaxpr
 
+_ASSIGNMENTS = ("STORE_DEREF", "DELETE_DEREF")
 _DEEPEST = 8
 """Nested wrappers that are looked through."""
 
@@ -68,7 +70,8 @@ def _mark(value: Any, depth: int, *, of_jax: bool = False) -> str:
     if isinstance(value, jax.tree_util.PyTreeDef):
         return f"{value}{hash(value)}"
     if isinstance(value, FunctionType):
-        held = [inner for _, _, inner in closure(value)]
+        assigned = _assigned(value.__code__)
+        held = [id(cell) if name in assigned else inner for name, cell, inner in closure(value)]
         held += [value.__defaults__, *(value.__kwdefaults__ or {}).values()]
         code = value.__qualname__ if _is_of_jax(value) else hash(value.__code__)
         return f"{code}({marks(held, of_jax=_is_of_jax(value))})"
@@ -79,6 +82,14 @@ def _mark(value: Any, depth: int, *, of_jax: bool = False) -> str:
         return f"partial({marks(parts, of_jax=_is_of_jax(value.func))})"
     inner = getattr(value, "callback_func", None)
     return str(id(value)) if inner is None else marks([inner])
+
+
+@functools.lru_cache(maxsize=1024)
+def _assigned(code: CodeType) -> frozenset[str]:
+    """Variables of an enclosing function that the code assigns, as after `nonlocal`."""
+    own = {one.argval for one in dis.get_instructions(code) if one.opname in _ASSIGNMENTS}
+    inner = [_assigned(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return frozenset(own.union(*inner) & set(code.co_freevars))
 
 
 def _is_of_jax(function: Any) -> bool:
