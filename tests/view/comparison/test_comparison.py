@@ -227,6 +227,13 @@ def test_every_column_of_a_row_is_there():
     assert table.rows[2][-1] == "PyTorch is not installed."
 
 
+def test_a_device_time_longer_than_its_call_is_not_shown():
+    """The profiler adds a microsecond to each instruction of a `scan`."""
+    slow = record(row("jax", 10e-6, device_s=60e-6), row("jax", 10e-6, device_s=9e-6))
+    column = tables.whole(slow, slow.rows)
+    assert [cells[8] for cells in column.rows] == ["—", "9 µs"]
+
+
 def test_what_pays_and_what_never_does():
     table = tables.preparation(pair(), pair().rows)
     assert [cells[-1] for cells in table.rows] == ["", "2124 calls"]
