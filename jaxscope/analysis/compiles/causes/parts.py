@@ -69,6 +69,10 @@ def _pairs(old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Pair]:
     return found if other is None else [other]
 
 
+def _is_below(path: str, above: str) -> bool:
+    return path.startswith(above) and path[len(above) : len(above) + 1] in ("", ".", "[", "<")
+
+
 def unread(parts: Sequence[StaticPart]) -> bool:
     """Whether some of the value was not read, so that equal parts prove nothing."""
     return any(part.kind is PartKind.UNREAD for part in parts)
@@ -76,10 +80,18 @@ def unread(parts: Sequence[StaticPart]) -> bool:
 
 def in_treedef(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
     """Differences between two treedefs of one argument besides their leaves."""
+    pairs = _pairs(old, new)
+    # An object of another class has other fields.
+    others = [now.path for before, now in pairs if _other_class(before, now)]
     return [
-        _of_treedef(name, *pair, renewed=_renewed(old, new, pair[1].field))
-        for pair in _pairs(old, new)
+        _of_treedef(name, before, now, renewed=_renewed(old, new, now.field))
+        for before, now in pairs
+        if _other_class(before, now) or not any(_is_below(now.path, one) for one in others)
     ]
+
+
+def _other_class(before: StaticPart, now: StaticPart) -> bool:
+    return now.kind is PartKind.CLASS is before.kind and before.text != now.text
 
 
 def in_fields(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:

@@ -65,6 +65,18 @@ def test_a_class_made_again_is_a_change_of_structure() -> None:
     ]
 
 
+def test_the_fields_of_an_object_of_another_class_are_not_named() -> None:
+    def structure(name: str) -> Structure:
+        made = [part(".d", name, PartKind.CLASS)]
+        made += [part(f"{path}.meta", name, field=f"{path}.meta") for path in (".d", ".data")]
+        return Structure(hash(name), (".d.w",), "", tuple(made))
+
+    assert [path for _, path, _ in causes(structure("Normal"), structure("Laplace"))] == [
+        "s.data.meta",
+        "s.d",
+    ]
+
+
 def test_a_field_is_named_with_its_values() -> None:
     def structure(rate: float) -> Structure:
         return Structure(hash(rate), (".w",), "", (part(".rate", rate, field=".rate"),))
