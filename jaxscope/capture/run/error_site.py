@@ -18,6 +18,7 @@ import numpy as np
 from jaxscope.analysis.python import rewrites
 from jaxscope.capture import _jax
 from jaxscope.capture.source.frames import is_installed, is_user_file, position
+from jaxscope.capture.source.sources import is_edited
 
 _OF_SHAPES = re.compile(r"shape|dimension|broadcast|\brank\b|\bsizes?\b", re.IGNORECASE)
 _MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
@@ -80,6 +81,8 @@ def _site(error: BaseException) -> ErrorSite | None:
     if last is None:
         return None
     entry = walked[last]
+    if is_edited(entry.tb_frame.f_code):
+        return None
     tree = _tree(entry.tb_frame.f_code.co_filename)
     node = None
     if tree is not None:

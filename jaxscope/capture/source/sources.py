@@ -65,7 +65,7 @@ class SourceFiles:
         file = code.co_filename
         index = self._index.get(file)
         of_cell = index is not None and self._sources[index].kind is not SourceKind.MODULE
-        if not of_cell and is_user_file(os.path.abspath(file)) and _is_edited(code):
+        if not of_cell and is_user_file(os.path.abspath(file)) and is_edited(code):
             self._edited[os.path.basename(file)] = None
             return None
         return self.index(file)
@@ -137,7 +137,7 @@ class SourceFiles:
         return len(self._sources) - 1
 
 
-def _is_edited(code: CodeType) -> bool:
+def is_edited(code: CodeType) -> bool:
     """Whether a file that changed in this process has no such code any more."""
     file = code.co_filename
     try:

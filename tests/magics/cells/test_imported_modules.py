@@ -85,6 +85,15 @@ def test_an_error_in_a_module_has_the_line_of_the_module(
     )
 
 
+def test_an_error_in_a_module_that_was_edited_since_shows_none_of_its_new_code(
+    notebook: Notebook, tmp_path: Path
+) -> None:
+    notebook.must("import layers_of_a_cell as layers\np = jnp.ones((4, 2))")
+    file = tmp_path / "layers_of_a_cell.py"
+    file.write_text(file.read_text().replace("return v @ p", "return p @ v"))
+    assert "jaxscope: layers" not in notebook.run("%%jaxjit\nlayers.dense(p, x)").message
+
+
 def test_the_advice_for_a_container_in_a_module_does_what_it_says(
     notebook: Notebook, tmp_path: Path
 ) -> None:
