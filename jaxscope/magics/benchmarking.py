@@ -6,11 +6,16 @@ import ast
 import contextlib
 import re
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    line_cell_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
 
 from jaxscope.capture.options.settings import not_an_expression
 from jaxscope.capture.source.cell_names import running_number
@@ -120,9 +125,12 @@ class Benchmarking(Family):
         return {"%%jaxbench": handler, "%jaxbench": handler}
 
     @no_var_expand
+    @needs_local_scope
     @line_cell_magic
     @documented(_PARSER, _EXAMPLES)
-    def jaxbench(self, line: str, cell: str | None = None) -> None:
+    def jaxbench(
+        self, line: str, cell: str | None = None, local_ns: Mapping[str, Any] | None = None
+    ) -> None:
         __tracebackhide__ = True
         given = bench.parse(line, _PARSER, cell is not None, self.scope.view)
         if cell is not None and not cell.strip():
@@ -143,7 +151,7 @@ class Benchmarking(Family):
         try:
             with ProgressBar(self._shell) as bar, x64_enabled(given.request.x64):
                 plan = (
-                    self._expressions(given, bar)
+                    self._expressions(given, bar, local_ns)
                     if cell is None
                     else self._cell(f"%%jaxbench {line}".rstrip(), cell, given, bar)
                 )
@@ -189,13 +197,15 @@ class Benchmarking(Family):
         except (Exception, KeyboardInterrupt) as error:  # of the set-up
             raise display.without_our_frames(error, file)  # noqa: B904
 
-    def _expressions(self, given: Namespace, bar: ProgressBar) -> Plan:
+    def _expressions(
+        self, given: Namespace, bar: ProgressBar, local: Mapping[str, Any] | None
+    ) -> Plan:
         __tracebackhide__ = True
         from jaxscope.bench.cell.line import split_versus
         from jaxscope.bench.cell.plan import PlanSource, cell_plan
 
         code = tuple(self._labeled(split_versus(given.rest), given))
-        space, title = self._shell.user_ns, given.rest
+        space, title = self.namespace_of(given.rest, local), given.rest
         return cell_plan(
             PlanSource(code, given.request, space, file="<jaxbench>", title=title), bar
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, magics_class
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from jaxscope.results.report import Report
 
 Completer = Callable[[Any, Any], list[str]]
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @magics_class
@@ -67,7 +70,16 @@ class Family(Magics):
         if commands:
             display.say(f"next: {' · '.join(commands)}", dim=True)
 
-    def run_call(self, call: str, settings: Settings, magic: str) -> Ran:
+    def namespace_of(self, line: str, local: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The namespace for a line magic; `local` has the variables of the function that it is in,
+        as IPython gives them. Of these, the report keeps what the line names."""
+        space = self._shell.user_ns
+        if local is None or local is space:
+            return space
+        known = {**space, **local}
+        return {name: known[name] for name in _NAME.findall(line) if name in known}
+
+    def run_call(self, call: str, settings: Settings, magic: str, space: dict[str, Any]) -> Ran:
         """Run the call of a line magic, with the programs that any of them compiled for it."""
         __tracebackhide__ = True
         from jaxscope.capture.options.settings import SettingsError
@@ -78,6 +90,7 @@ class Family(Magics):
             try:
                 key = f"line:{settings.composition} {call}"
                 context = self.scope.session.context(key, status.say)
+                context = replace(context, namespace=space)
                 return run.expression(call, settings, context, magic)
             except SettingsError as error:  # in a cell it begins with the line
                 words = str(error)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    line_cell_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
 
 from jaxscope.magics import display
 from jaxscope.magics.cells import read_cell
@@ -69,9 +75,12 @@ class Profiling(Family):
         return {"%%jaxprof": handler, "%jaxprof": handler}
 
     @no_var_expand
+    @needs_local_scope
     @line_cell_magic
     @documented(_PARSER, _EXAMPLES)
-    def jaxprof(self, line: str, cell: str | None = None) -> Any:
+    def jaxprof(
+        self, line: str, cell: str | None = None, local_ns: Mapping[str, Any] | None = None
+    ) -> Any:
         __tracebackhide__ = True
         tokens, rest = transforms.split(line, _PARSER)
         silent = rest.endswith(";")
@@ -97,7 +106,7 @@ class Profiling(Family):
                 exact=given.exact,
                 profile=plan,
             )
-            ran = self.run_call(rest, settings, "jaxprof")
+            ran = self.run_call(rest, settings, "jaxprof", self.namespace_of(line, local_ns))
         else:
             if given.exact:
                 raise usage_error(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    line_cell_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
 
 from jaxscope.analysis.python.cell import is_silenced
 from jaxscope.capture.options.composition import Composition
@@ -28,12 +33,18 @@ if TYPE_CHECKING:
 def _magic(name: str) -> Any:
     """The magic of a transform, for cells and for lines."""
 
-    def magic(self: Transforms, line: str, cell: str | None = None) -> Any:
+    def magic(
+        self: Transforms,
+        line: str,
+        cell: str | None = None,
+        local_ns: Mapping[str, Any] | None = None,
+    ) -> Any:
         __tracebackhide__ = True
-        return self.run(name, line, cell)
+        return self.run(name, line, cell, local_ns)
 
     magic.__name__ = f"jax{name}"  # IPython registers it under this name
-    return no_var_expand(line_cell_magic(documented(PARSERS[name], EXAMPLES[name])(magic)))
+    found = line_cell_magic(documented(PARSERS[name], EXAMPLES[name])(magic))
+    return needs_local_scope(no_var_expand(found))
 
 
 @magics_class
@@ -51,7 +62,9 @@ class Transforms(Family):
 
     # How they work.
 
-    def run(self, name: str, line: str, cell: str | None) -> Any:
+    def run(
+        self, name: str, line: str, cell: str | None, local: Mapping[str, Any] | None = None
+    ) -> Any:
         """Compile and run a cell or a call under the transform, and show its report."""
         __tracebackhide__ = True
         magic = f"jax{name}"
@@ -84,7 +97,8 @@ class Transforms(Family):
         def ran(some: Sequence[Settings]) -> Sequence[Ran]:
             __tracebackhide__ = True
             if cell is None:
-                return [self.run_call(rest, settings, magic) for settings in some]
+                space = self.namespace_of(line, local)
+                return [self.run_call(rest, settings, magic, space) for settings in some]
             return self._cell(head, cell, given, some)
 
         if len(every) > 1:

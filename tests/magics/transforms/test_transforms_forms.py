@@ -70,6 +70,25 @@ def nnx(notebook: Notebook) -> Any:
     return nnx
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%jaxjit -q f(mine, 2.0)",
+        "%jaxgrad -q f(mine, 2.0).sum()",
+        "%jaxgrad -q -w v --mode jvp --tangents shift f(mine, 2.0)",
+        "%jaxvmap -q (lambda row: f(row, mine.sum()))(x)",
+        "%jaxprof -q f(mine, 2.0)",
+        "%jaxbench -q f(mine, 2.0) vs mine * 2",
+    ],
+)
+def test_a_line_magic_in_a_function_has_the_variables_of_the_function(
+    notebook: Notebook, line: str
+) -> None:
+    notebook.must(f"def inside(n):\n    mine = shift = x[:n] * 0.5\n    {line}\n    return mine")
+    assert notebook.must("inside(4)").value.shape == (4, 3)
+    assert "mine" not in notebook.names
+
+
 def test_the_gradient_by_a_split_state_is_that_of_jax(notebook: Notebook, nnx: Any) -> None:
     """`nnx.split` gives a State of Variables: each is an NNX object of its own."""
     notebook.must("graphdef, params = nnx.split(model, nnx.Param)")
