@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from jaxscope.analysis.findings.calls import calls, uncertainty
 from jaxscope.analysis.findings.constants import constants, count_computing
 from jaxscope.analysis.findings.costlier_forms import costlier_forms
+from jaxscope.analysis.findings.eager_loops import eager
 from jaxscope.analysis.findings.evidence import Evidence, NameFact, ObservedSideEffect, TracedCode
-from jaxscope.analysis.findings.loops import eager, loops, progress_bars
+from jaxscope.analysis.findings.loops import loops, progress_bars
 from jaxscope.analysis.findings.masks import masks
 from jaxscope.analysis.findings.memory import checkpoints, donation
 from jaxscope.analysis.findings.mutations import mutations

@@ -1,22 +1,17 @@
-"""Python loops and recursion that JAX unrolled into copies of the body, and loops whose operations
-run and compile one by one, outside any jit."""
+"""Python loops and recursion that JAX unrolled into copies of the body."""
 
 import ast
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxscope.analysis.compiles.series import describe
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
 from jaxscope.model import (
-    Compile,
-    CompileKind,
     Equation,
     Finding,
     FindingKind,
-    Form,
     Frame,
     Phase,
     Program,
@@ -294,80 +289,3 @@ def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
         evidence += f" Tracing, lowering and compiling took {seconds(compiling)}."
     line = int(getattr(unrolled.node, "lineno", 0))
     return Finding(kind, line, message, fix, evidence, source=unrolled.code.index)
-
-
-EAGER_COMPILES = 8
-"""Compilations by one loop: `x[:i]` compiles once for every `i`, 15-40 ms each, and a step or an
-evaluation outside jit each of its operations once."""
-
-EAGER_AGAIN = 4
-"""Of the same operation on one line."""
-
-
-def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
-    """The costliest loop that compiles operation by operation."""
-    cell = traced.cell
-    if cell is None or evidence.record.form not in (Form.DECORATOR, Form.FUNCTION):
-        return
-    loops = [node for node in ast.walk(cell.tree) if isinstance(node, ast.For | ast.While)]
-    by_loop: dict[ast.For | ast.While, dict[int, list[Compile]]] = {}
-    for made in evidence.record.compiles:
-        frames = () if made.site is None else (made.site, *made.stack)
-        line = next((frame.span.line for frame in frames if frame.source == 0), 0)
-        around = [
-            loop
-            for loop in loops
-            if loop.body[0].lineno <= line <= (loop.end_lineno or loop.lineno)
-        ]
-        if made.kind is CompileKind.EAGER and around:
-            innermost = max(around, key=lambda loop: loop.lineno)
-            by_loop.setdefault(innermost, {}).setdefault(line, []).append(made)
-    found = [lines for loop, lines in by_loop.items() if _is_eager(loop, lines)]
-    if not found:
-        return
-    lines = max(
-        found, key=lambda lines: sum(one.total_s for made in lines.values() for one in made)
-    )
-    line, slow = max(lines.items(), key=lambda item: sum(one.total_s for one in item[1]))
-    times = [one.total_s for one in slow]
-    others = sum(map(len, lines.values())) - len(slow)
-    more = f", and the rest of the loop {others} more" if others else ""
-    message = "This loop runs JAX operations one by one outside `jax.jit`, and "
-    fix = "Move the loop body into a function under `@jax.jit`."
-    if _has_new_shapes(slow):
-        message += "recompiles some in each iteration."
-        fix += " For growing slices, use a mask or `jax.lax.dynamic_slice` with a fixed size."
-    else:  # in each iteration, or for the leaves of a pytree in the first one
-        message += "compiles each once per shape."
-    yield Finding(
-        FindingKind.EAGER,
-        line,
-        message,
-        fix,
-        f"Line {line} compiled {count(len(times), 'operation')} in {seconds(sum(times))}{more}.",
-    )
-
-
-def _is_eager(loop: ast.For | ast.While, lines: Mapping[int, Sequence[Compile]]) -> bool:
-    """Whether a loop compiles more than a few operations. The outer ones of nested loops often do
-    so for a shuffle or a logged value: of them, only lines that compile the same again count."""
-    if not any(
-        isinstance(node, ast.For | ast.While) for node in ast.walk(loop) if node is not loop
-    ):
-        return sum(map(len, lines.values())) >= EAGER_COMPILES
-    return any(
-        len(made) >= EAGER_COMPILES
-        and max(Counter(one.fun_name for one in made).values()) >= EAGER_AGAIN
-        for made in lines.values()
-    )
-
-
-def _has_new_shapes(made: Sequence[Compile]) -> bool:
-    """Whether the shape of an operation's argument grows or shrinks by a rule."""
-    shapes: dict[str, list[str]] = {}
-    for one in made:
-        shapes.setdefault(one.fun_name, []).extend(one.signature[:1])
-    series = [
-        describe(name, values) for name, values in shapes.items() if len(values) >= EAGER_AGAIN
-    ]
-    return any(found is not None and found.regular for found in series)

@@ -102,7 +102,8 @@ def derived_uid(record: Record) -> str:
 
 def _around(record: Record) -> Document:
     first = first_parts(record)
-    why = "" if "nothing was compiled" in first else tables.no_program(record)
+    profiled = record.profile is not None and record.profile.runs > 0  # its chapter tells more
+    why = "" if profiled or "nothing was compiled" in first else tables.no_program(record)
     notes = (*record.notes, why)
     return Document(
         noun="",

@@ -167,9 +167,9 @@ def no_program(record: Record) -> str:
     if record.profile is not None:
         if not record.profile.runs:
             return "JAX ran no program in this cell."
-        return (
-            "No jitted function of yours ran here, or its program was released: no stages to show."
-        )
+        released = record.profile.runs > record.profile.eager
+        either = ", or its program was released" if released else ""
+        return f"No jitted function of yours ran here{either}: no stages to show."
     if record.form in _RAN_PLAIN:
         return "" if record.notes else _RAN_PLAIN[record.form]
     if record.compiles:

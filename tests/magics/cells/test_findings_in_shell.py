@@ -134,6 +134,17 @@ def test_a_loop_compiles_in_each_iteration_only_where_shapes_follow_a_rule(
     assert ("in each iteration" in found.message) == each == ("slices" in found.fix)
 
 
+def test_the_function_that_a_loop_runs_as_plain_python_is_named(shell: CellShell) -> None:
+    jax.clear_caches()
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        case = read(next(path for path in FILES if path.stem == "eager_mask"))
+        report = report_of(shell, case.sections, case.options)
+        shell.run_line_magic("unload_ext", "jaxscope")
+    (found,) = [one for one in report.findings if one.kind is FindingKind.EAGER]
+    assert found.fix.startswith("Compile `means` with `jax.jit`; where its sizes depend on values")
+
+
 @pytest.mark.parametrize(
     ("value", "fix"),
     [

@@ -72,3 +72,8 @@ def test_why_there_is_no_program() -> None:
     )
     ran = plain(RECORD, form=m.Form.PROFILED, profile=idle)
     assert tables.no_program(ran) == "JAX ran no program in this cell."
+    for eager, released in ((3, False), (2, True)):
+        cell = dataclasses.replace(idle, runs=3, eager=eager)
+        why = tables.no_program(dataclasses.replace(ran, profile=cell))
+        assert why.startswith("No jitted function of yours ran here")
+        assert ("released" in why) is released
