@@ -203,6 +203,14 @@ def test_a_compiled_compiles_nothing_and_runs_with_arguments() -> None:
     assert "compiled before jaxscope saw it" in unavailable.reason
 
 
+@pytest.mark.parametrize("stage", [lambda lowered: lowered, lambda lowered: lowered.compile()])
+def test_a_report_without_a_source_is_loaded_again(stage: Any, tmp_path: Path) -> None:
+    report = once(stage(jax.jit(layer).lower(W, X)))
+    assert (report.record.sources, [f.line for f in report.findings]) == ((), [None])
+    report.save(tmp_path / "report.json")
+    assert jaxscope.load(tmp_path / "report.json").findings == report.findings
+
+
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
 def test_shapes_are_compiled_and_not_run(wrap: Any) -> None:
     shape = jax.ShapeDtypeStruct((128, 64), jnp.bfloat16)
