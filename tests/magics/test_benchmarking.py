@@ -178,6 +178,17 @@ def test_expressions_are_timed_as_written(notebook: Notebook) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", ["%jaxbench {} {} vs {}", "%%jaxbench {}\n{}\n{}"])
+@pytest.mark.parametrize(("array", "framework"), [("x", "numpy"), ("f(x)", "jax-eager")])
+def test_operators_run_on_the_framework_of_their_arrays(
+    notebook: Notebook, form: str, array: str, framework: str
+) -> None:
+    notebook.must(f"operand = {array}")
+    ran = bench(notebook, form.format(QUICK, "operand * 2", "operand + operand"))
+    assert ran.error is None
+    assert {row.implementation for row in notebook.names["c"].rows} == {framework}
+
+
 def test_gradients_run_each_frameworks_own_way(notebook: Notebook) -> None:
     ran = bench(
         notebook,

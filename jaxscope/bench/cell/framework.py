@@ -14,18 +14,27 @@ from jaxscope.bench.cell.timed_code import USUAL
 
 def named_framework(node: ast.expr, namespace: Mapping[str, Any]) -> str | None:
     """The implementation that runs an expression as written, from the modules and functions it
-    names; None if unknown."""
+    names, else from its arrays; None if unknown."""
     seen: set[int] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and part.id in namespace:
             found = framework(namespace[part.id], seen)
             if found is not None:
                 return found
-    return None
+    return _of_arrays(node, namespace)
+
+
+def _of_arrays(node: ast.AST, namespace: Mapping[str, Any]) -> str | None:
+    """The implementation whose arrays the expression names, where it calls none by its functions:
+    `x * 2` runs on JAX where `x` is its array."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    named = [namespace[one] for one in names if one in namespace]
+    roots = {kind.__module__.partition(".")[0] for one in named for kind in type(one).__mro__}
+    return next((_RUNS_AS_WRITTEN[one] for one in _RUNS_AS_WRITTEN if one in roots), None)
 
 
 _OF_JAX = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "jraph", "rlax", "diffrax")
-_RUNS_AS_WRITTEN = {"torch": "torch", "numpy": "numpy"} | dict.fromkeys(_OF_JAX, "jax-eager")
+_RUNS_AS_WRITTEN = dict.fromkeys(_OF_JAX, "jax-eager") | {"torch": "torch", "numpy": "numpy"}
 """The implementation that runs code as written, by the package that the code calls."""
 
 
@@ -75,6 +84,8 @@ class Frameworks:
         if any("jit" in _named(one) for one in getattr(node, "decorator_list", [])):
             return "jax"
         found = set(self._found(node, {getattr(node, "name", "")}))
+        if not found and isinstance(node, ast.Expr):
+            return _of_arrays(node, self.namespace) or "numpy"
         return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
 
     def of_all(self) -> frozenset[str]:
