@@ -236,10 +236,9 @@ def dtypes_differ(rows: Sequence[ComparisonRow], x64: bool) -> BenchWarning | No
     listed = "; ".join(f"{dtype}: {', '.join(labels[dtype])}" for dtype in sorted(labels))
     text = f"The results' dtypes differ ({listed}), so the implementations do different work."
     if not x64 and any("64" in dtype for dtype in labels) and any("32" in d for d in labels):
-        text += (
-            " JAX computes in 32 bits unless jax_enable_x64 is set: use `--x64`, or give all of "
-            "them float32 inputs."
-        )
+        text += " JAX computes in 32 bits unless jax_enable_x64 is set: use `--x64`"
+        floats = any(dtype.startswith("float64") for dtype in labels)
+        text += ", or give all of them float32 inputs." if floats else "."
     return BenchWarning("J202", text)
 
 

@@ -154,6 +154,9 @@ def test_dtypes_that_differ_are_listed_with_their_implementations():
     warning = dtypes_differ(rows({"a": "float32", "b": "float64"}), False)
     assert warning is not None
     assert "jax_enable_x64" in warning.text
+    integers = dtypes_differ(rows({"a": "int32", "b": "int64"}), False)
+    assert integers is not None
+    assert integers.text.endswith("use `--x64`.")
     with_x64 = dtypes_differ(rows({"a": "float32", "b": "float64"}), True)
     assert with_x64 is not None
     assert "jax_enable_x64" not in with_x64.text
