@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import time
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import replace
@@ -85,7 +86,7 @@ def repeatable(
     it can run only once.
     """
     _refuse_changes(text.syntax.tree, names)
-    codes = [text.code(), _without_definitions(text).code()]
+    codes = [_with_values(one).code() for one in (text, _without_definitions(text))]
     defined: dict[str, Any] = {}
     inputs = {name: namespace[name] for name in names if name in namespace}
     # The cell's own, or a function's that it calls: refused where it has a file of its own.
@@ -96,6 +97,8 @@ def repeatable(
         before = dict(namespace)
         namespace.update({**inputs, **defined})
         namespace.update({name: own_containers(inputs[name]) for name in lists})
+        values: list[Any] = []
+        namespace[_VALUES] = values
         if "__annotations__" in before:
             namespace["__annotations__"] = dict(before["__annotations__"])
         try:
@@ -110,9 +113,41 @@ def repeatable(
                 defined.update({name: namespace[name] for name in _defined(text)})
         finally:
             restore(namespace, before)
+        made["of calls"] = values
         return {**made, "": None if text.silenced else value}
 
     return run, inputs
+
+
+_VALUES = "_jaxscope_values"
+
+
+class _Keeping(ast.NodeTransformer):
+    """Keeps the values of calls that the cell itself discards, as in `for n in sizes: f(n)`."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
+        if not isinstance(node.value, ast.Call):
+            return node
+        keep = ast.Attribute(ast.Name(_VALUES, ast.Load()), "append", ast.Load())
+        kept = ast.copy_location(ast.Expr(ast.Call(keep, [node.value], [])), node)
+        return ast.fix_missing_locations(kept)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+
+def _with_values(text: CellText) -> CellText:
+    """The cell with the values of its discarded calls kept, except that of its last line."""
+    body = copy.deepcopy(text.syntax.tree.body)
+    last = body[-1:] if body and isinstance(body[-1], ast.Expr) else []
+    kept = [_Keeping().visit(node) for node in body[: len(body) - len(last)]]
+    return replace(text, syntax=CellSyntax(ast.Module([*kept, *last], type_ignores=[])))
 
 
 def _defined(text: CellText) -> list[str]:

@@ -260,7 +260,7 @@ def test_an_nnx_model_is_compared_and_its_streams_stay_as_they_were(notebook: No
 
 
 def test_a_cell_that_keeps_no_result_proves_nothing(notebook: Notebook) -> None:
-    notebook.must("%%jaxwatch\nfor n in range(33, 39):\n    mean(np.ones(n, np.float32))")
+    notebook.must("%%jaxwatch\nfor n in range(33, 39):\n    print(mean(np.ones(n, np.float32)))")
     trial = only(tried(notebook))
     assert trial.verdict is TrialVerdict.UNCLEAR
     shown = " ".join(notebook.must("%jaxtry").text.split())
@@ -316,6 +316,16 @@ def test_a_new_body_of_an_eager_scan_is_tried_as_often_as_the_log_calls_it_repea
     ).text
     assert "a new body for scan each time" in shown
     assert counts(only(tried(notebook))) == (4, 1)
+
+
+def test_the_value_of_a_call_that_the_cell_discards_is_compared(notebook: Notebook) -> None:
+    notebook.must("generator = np.random.default_rng(0)")
+    notebook.must(
+        "%%jaxwatch\nfor n in (32, 32, 20):\n    mean(generator.random(n).astype('f'))\ndone = 1"
+    )
+    trial = only(tried(notebook))
+    assert trial.verdict is TrialVerdict.RESULTS_DIFFER, trial.why
+    assert not [name for name in notebook.names if "jaxscope_values" in name]
 
 
 def test_a_second_axis_that_changes_is_not_padded(notebook: Notebook) -> None:
