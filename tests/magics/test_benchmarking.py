@@ -385,6 +385,10 @@ BAD = {
         "%%jaxbench --size n=4\nxp.sin(x)",
         "There is no option --size. Did you mean --sizes? `%jaxbench?` lists the options.",
     ),
+    "unknown short option": Bad(
+        "%%jaxbench -n 5\nxp.sin(x)",
+        "There is no option -n. `%jaxbench?` lists the options.",
+    ),
     "unknown option before expressions": Bad(
         "%jaxbench --bogus 3 f(x) vs f(x)",
         "There is no option --bogus. `%jaxbench?` lists the options. Write `--` before an",

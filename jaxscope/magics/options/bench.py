@@ -17,6 +17,8 @@ _COUNT = number(int, lambda n: 1 <= n <= 100, "a number of processes from 1 to 1
 _POSITIVE = number(float, lambda x: 0 < x < math.inf, "a number above 0")
 _OPTIONAL_VALUE = ("--grad", "--vmap")
 _UNKNOWN = re.compile(r"--[A-Za-z][\w-]*")
+_UNKNOWN_IN_CELL = re.compile(r"--?[A-Za-z][\w-]*")
+"""No expression is on the line of a cell, so that `-n` is an option too."""
 
 
 def parser() -> Parser:
@@ -113,7 +115,8 @@ def _split(line: str, using: Parser, is_cell: bool) -> tuple[list[str], list[tup
         if piece == "--":
             at += 1
             break
-        if _UNKNOWN.fullmatch(name) and name not in takes_value:
+        looks = _UNKNOWN_IN_CELL if is_cell else _UNKNOWN
+        if looks.fullmatch(name) and takes_value.keys().isdisjoint((name, name[:2])):
             escape = "Write `--` before an expression that begins with two minus signs."
             raise usage_error(using.unknown(name) + ("" if is_cell else f" {escape}"))
         if piece.startswith("-") and (name in takes_value or is_cell):
