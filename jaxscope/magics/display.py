@@ -92,8 +92,8 @@ def without_our_frames(error: BaseException, file: str) -> BaseException:
     """The error with its traceback cut to begin in the user's cell, if it passes through it.
 
     Else it begins below the last frame of jaxscope: in the user's function, or in JAX. A refusal of
-    jaxscope gets one frame, on the line that it refuses, and so does an interrupt outside of the
-    cell's code, on the first. IPython shows it without the frames of the magic.
+    jaxscope gets one frame, on the line that it refuses. So does an interrupt or a failure of the
+    program, on the first line. IPython shows it without the frames of the magic.
     """
     _cut_causes(error, file)
     return shown_from_the_cell(_cut(error, file))
@@ -158,7 +158,8 @@ def _cut(error: BaseException, file: str) -> BaseException:
             if last.tb_frame.f_code.co_filename.startswith(HOME):
                 entry = last.tb_next
             last = last.tb_next
-        if isinstance(error, KeyboardInterrupt):  # while JAX compiled or ran the whole program
+        # While JAX compiled or ran the whole program.
+        if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "JaxRuntimeError":
             return _at_line(error, file, 1)
         # Arguments that the function does not take: the call failed before it began.
         ours = last is not None and last.tb_frame.f_code.co_filename.startswith(HOME)

@@ -328,6 +328,8 @@ def _finish(
     except (Exception, KeyboardInterrupt) as error:
         why = error_origin.reason(error)
         failure = f"jaxscope could not build the report ({why}); the run is complete."
+        if isinstance(error, jax.errors.JaxRuntimeError):  # its results may not be there either
+            failure = f"The program failed when it was timed ({why}), so there is no report."
         wall_s = time.perf_counter() - given.began
         sources = given.sources.all()
         short = record.minimal(given.title, given.form, sources, (*notes, failure), wall_s)

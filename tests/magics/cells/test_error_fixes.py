@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from jaxscope.capture.timing import timed_calls
 from tests.magics.notebook import Notebook, open_notebook
 
 
@@ -287,6 +288,18 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     assert "jaxscope/" not in shown
 
 
+def test_the_report_of_a_program_that_fails_says_so(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise jax.errors.JaxRuntimeError("INTERNAL: out of memory")
+
+    monkeypatch.setattr(timed_calls, "measure", failing)
+    ran = notebook.must("%%jaxjit\ndef f(v):\n    return v * 2\ny = f(x)")
+    assert "The program failed when it was timed (JaxRuntimeError: INTERNAL: out of" in ran.text
+    assert "complete" not in ran.text
+
+
 @pytest.mark.parametrize("stage", ["compile", "run"])
 @pytest.mark.parametrize("cell", ["%%jaxjit\ny = jnp.sin(x) * 7", "y = %jaxjit jnp.sin(x)"])
 def test_an_interrupt_of_a_program_has_a_line_of_the_cell_and_none_of_jax(
@@ -299,13 +312,26 @@ def test_an_interrupt_of_a_program_has_a_line_of_the_cell_and_none_of_jax(
         monkeypatch.setattr(jax.stages.Lowered, "compile", interrupted)
     else:
         monkeypatch.setattr(jax, "block_until_ready", interrupted)
+    assert isinstance(_only_line(notebook, cell), KeyboardInterrupt)
+    assert "y" not in notebook.names
+
+
+@pytest.mark.parametrize("cell", ["%%jaxjit\ny = failing(x)", "y = %jaxjit failing(x)"])
+def test_so_has_the_failure_of_a_program(notebook: Notebook, cell: str) -> None:
+    notebook.must("def failing(v):\n    return jax.pure_callback(lambda v: 1 / 0, v, v)")
+    assert isinstance(_only_line(notebook, cell), jax.errors.JaxRuntimeError)
+
+
+def _only_line(notebook: Notebook, cell: str) -> BaseException:
+    """The error of the cell, whose traceback has one frame: the first line of the cell."""
     notebook.shell.InteractiveTB.set_mode("Context")
     error = notebook.run(cell).error
-    assert isinstance(error, KeyboardInterrupt)
+    assert error is not None
     text = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error._render_traceback_()))  # pyright: ignore
-    assert ("----> 1 %%jaxjit" if cell.startswith("%%") else "----> 1 jnp.sin(x)") in text
-    assert text.count("\nFile ") + text.count("\nCell ") == 1
-    assert "y" not in notebook.names
+    shown = text.partition(f"\n\n{type(error).__name__}: ")[0]
+    assert f"----> 1 {cell.splitlines()[0].removeprefix('y = %jaxjit ')}" in shown
+    assert len(re.findall(r"^(?:File|Cell) ", shown, re.MULTILINE)) == 1
+    return error
 
 
 JVP_OF_VJP = """
