@@ -23,7 +23,7 @@ _FREE_NAMES = """
     reduce_precision rev split stop_gradient optimization_barrier name device_put empty empty2
     create_token after_all pvary sharding_constraint real imag complex random_wrap random_unwrap
     random_seed threefry2x32 rng_bit_generator
-    debug_callback debug_print io_callback pure_callback all_gather all_to_all ppermute axis_index
+    debug_callback debug_print all_gather all_to_all ppermute axis_index
     mesh_cast reshard layout_constraint pbroadcast pcast tie_in zeros_like broadcast_to stack
     unstack tile platform_index dimension_size iota_2x32_shape lu_pivots_to_permutation random_clone
     get swap new_ref empty_ref free_ref freeze with_memory_space_constraint inspect_sharding
