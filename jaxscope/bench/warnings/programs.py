@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 from jaxscope import words
 from jaxscope.analysis.cost import counted
 from jaxscope.analysis.hlo import HloModule
+from jaxscope.capture.jaxpr.reader import user_call
 from jaxscope.capture.program import describe
 from jaxscope.capture.program.stages import Handles
 from jaxscope.model import StageKind, ValueKind
@@ -152,35 +154,44 @@ def _dead(handles: Handles) -> BenchWarning | None:
     jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
     if jaxpr is None:
         return None
-    total, live = _liveness(jaxpr, [True] * len(jaxpr.outvars))
-    if live >= total:
+    found = list(_liveness(jaxpr, [True] * len(jaxpr.outvars)))
+    # A function of JAX may compute what its caller does not use: `logsumexp` has a sign.
+    used = {call for call, alive in found if alive and call is not None}
+    dead = sum(not alive and call not in used for call, alive in found)
+    if not dead:
         return None
-    verb = "is" if total - live == 1 else "are"
+    verb = "is" if dead == 1 else "are"
     return BenchWarning(
         "J104",
-        f"{total - live} of {total} equations {verb} removed as dead code. Return every value that "
+        f"{dead} of {len(found)} equations {verb} removed as dead code. Return every value that "
         "you want timed.",
     )
 
 
-def _liveness(jaxpr: Any, wanted: list[bool]) -> tuple[int, int]:
-    """The number of equations, and of those that a wanted result or an effect needs, nested jits
-    included."""
+_Call = tuple[CodeType, int] | None
+
+
+def _liveness(
+    jaxpr: Any, wanted: list[bool], call: _Call = None, needed_outside: bool = True
+) -> Iterator[tuple[_Call, bool]]:
+    """For each equation, nested jits included, the call of the user's code that made it, and
+    whether a wanted result or an effect needs it.
+
+    `call` made the jit that the jaxpr is of, which is needed or not.
+    """
     needed = {id(v) for v, want in zip(jaxpr.outvars, wanted, strict=True) if want and _variable(v)}
-    total = live = 0
     for equation in reversed(jaxpr.eqns):
         outs = [id(v) in needed for v in equation.outvars]
         alive = any(outs) or bool(equation.effects)
+        made = user_call(equation) or call
         inner = equation.params.get("jaxpr") if equation.primitive.name in ("jit", "pjit") else None
         if inner is not None:
             inner = getattr(inner, "jaxpr", inner)
-            below, living = _liveness(inner, outs)
-            total, live = total + below, live + (living if alive else 0)
+            yield from _liveness(inner, outs, made, needed_outside and alive)
         else:
-            total, live = total + 1, live + alive
+            yield made, needed_outside and alive
         if alive:
             needed |= {id(v) for v in equation.invars if _variable(v)}
-    return total, live
 
 
 def _variable(value: Any) -> bool:

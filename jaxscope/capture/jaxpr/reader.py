@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxscope.analysis.links.tags import TAG, TAG_HEX
 from jaxscope.capture import _jax
-from jaxscope.capture.source.frames import Position
+from jaxscope.capture.source.frames import Position, is_user_file
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import Frame, SourceKind
 
@@ -44,6 +44,13 @@ class JaxprBody:
     entries: tuple[JaxprEntry, ...]
     digest: str
     """Hash of the primitives, avals and spans, those of the jaxprs inside included."""
+
+
+def user_call(equation: Any) -> tuple[types.CodeType, int] | None:
+    """The innermost call or operation of the user's code that made an equation, as code and offset;
+    None where it is unknown."""
+    positions = zip(*_jax.code_positions(_jax.traceback_of(equation)), strict=True)
+    return next((one for one in positions if is_user_file(one[0].co_filename)), None)
 
 
 def open_jaxpr(value: Any) -> Any:

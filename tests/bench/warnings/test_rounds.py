@@ -128,6 +128,16 @@ def test_j104_work_that_reaches_no_result():
     assert "J104" not in codes(jitted(lambda x: jnp.sin(x) * 2))
 
 
+def test_j104_what_a_function_of_jax_computes_beside_its_result_is_no_work_of_the_users():
+    assert "J104" not in codes(jitted(jax.nn.logsumexp))
+
+    def unused(x):
+        jax.nn.logsumexp(x)
+        return jax.nn.logsumexp(x * 2)
+
+    assert len(texts(jitted(unused), "J104")) == 1
+
+
 def test_j104_the_value_that_a_gradient_leaves_out_is_no_mistake():
     record = measured(("jax", "jax", lambda x: jnp.tanh(x).sum()), grad=(0,), check=False)
     assert "J104" not in codes(row(record, "jax"))
