@@ -156,7 +156,7 @@ def _dead(handles: Handles) -> BenchWarning | None:
         return None
     found = list(_liveness(jaxpr, [True] * len(jaxpr.outvars)))
     # A function of JAX may compute what its caller does not use: `logsumexp` has a sign.
-    used = {call for call, alive in found if alive and call is not None}
+    used = {call for call, alive in found if alive}
     dead = sum(not alive and call not in used for call, alive in found)
     if not dead:
         return None
