@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import line_magic, magics_class, no_var_expand
+from IPython.core.magic import line_magic, magics_class, needs_local_scope, no_var_expand
 
 from jaxscope.magics import display
 from jaxscope.magics.family import Completer, Family
@@ -111,9 +111,10 @@ class Trying(Family):
             self._apply(found, numbers)
 
     @no_var_expand
+    @needs_local_scope
     @line_magic
     @documented(_FLAGS, _FLAGS_EXAMPLES)
-    def jaxflags(self, line: str) -> None:
+    def jaxflags(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
         __tracebackhide__ = True
         given, call = _parsed(line, _FLAGS)
         require_jax("jaxflags")
@@ -121,7 +122,9 @@ class Trying(Family):
         from jaxscope.capture.options.settings import Settings
 
         if call:
-            ran = self.run_call(call, Settings(runs=1), "jaxflags")
+            ran = self.run_call(
+                call, Settings(runs=1), "jaxflags", self.namespace_of(line, local_ns)
+            )
             record, origin = ran.record, ran.origin
         elif self.scope.session.reports:
             last = self.scope.session.reports[-1]

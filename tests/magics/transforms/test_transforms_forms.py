@@ -79,6 +79,7 @@ def nnx(notebook: Notebook) -> Any:
         "%jaxvmap -q (lambda row: f(row, mine.sum()))(x)",
         "%jaxprof -q f(mine, 2.0)",
         "%jaxbench -q f(mine, 2.0) vs mine * 2",
+        "%jaxflags --time-limit 1 f(mine, 2.0)",
     ],
 )
 def test_a_line_magic_in_a_function_has_the_variables_of_the_function(
