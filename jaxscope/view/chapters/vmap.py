@@ -112,10 +112,7 @@ def _over(program: Program, batching: Batching, kind: _Kind) -> str:
         numbers = " × ".join(map(str, sizes))
         maps = "one `vmap`" if len(sizes) == 1 else "nested `vmap`s"
         return f"The {numbers} {kind} of the Jacobian are {maps}"
-    over = " and ".join(_examples(axis) for axis in batching.axes[:4])
-    if (more := len(batching.axes) - 4) > 0:
-        over += f" and {more} more"
-    return f"`vmap` over {over}"
+    return f"`vmap` over {words.listed([_examples(axis) for axis in batching.axes], 4)}"
 
 
 def _is_inside(program: Program, batching: Batching, index: int) -> bool:
@@ -151,17 +148,16 @@ def _work(program: Program, batching: Batching, kind: _Kind) -> str:
         )
     elif not _DATA_DEPENDENT.isdisjoint(results):
         text = f"{words.flops(batched)} batched, counted on the jaxpr."
-    elif loop == batched:
+    elif (times := words.significant(loop / batched)) == "1":
+        about = "" if loop == batched else "about "
         text = (
-            f"{words.flops(batched)}, as many as in a Python loop over the {kind}, counted on the "
-            "jaxpr: the batch saves the overhead of the calls."
+            f"{words.flops(batched)}, {about}as many as in a Python loop over the {kind}, counted "
+            "on the jaxpr: the batch saves the overhead of the calls."
         )
     else:
-        times = words.significant(loop / batched)
-        more = "about as many" if times == "1" else f"{times} times"
         text = (
             f"{words.flops(batched)} batched and {words.flops(loop)} in a Python loop over the "
-            f"{kind} ({more}), counted on the jaxpr: the loop repeats unbatched work."
+            f"{kind} ({times} times), counted on the jaxpr: the loop repeats unbatched work."
         )
     if BatchingResult.WHILE_UNTIL_ALL_DONE in results:
         text += " A loop of unknown length counts once."

@@ -331,6 +331,34 @@ repeat(ones(3), n=2)
 # -- fixed second
 repeat(ones(3))
 
+# ==== a static default, then another value passed
+# cause: static_value | The static argument `n` changed: 2 → 3.
+# fix: otherwise keep to a few values
+@partial(jax.jit, static_argnums=1)
+def repeat(x, n=2):
+    return jnp.tile(x, n)
+
+# -- first
+repeat(ones(3))
+# -- second
+repeat(ones(3), 3)
+# -- fixed second
+repeat(ones(3))
+
+# ==== another static value, then its default
+# cause: static_value | The static argument `n` changed: 3 → 2.
+# fix: otherwise keep to a few values
+@partial(jax.jit, static_argnames="n")
+def repeat(x, n=2):
+    return jnp.tile(x, n)
+
+# -- first
+repeat(ones(3), n=3)
+# -- second
+repeat(ones(3))
+# -- fixed second
+repeat(ones(3), n=3)
+
 # ==== another keyword argument
 # cause: structure | The pytree structure (treedef) of the arguments changed: `bias` left out → f32[3].
 # fix: Keep the treedef fixed

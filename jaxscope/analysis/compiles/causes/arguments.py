@@ -36,7 +36,11 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     for name, now in new.items():
         before = old.get(name)
         if before is None:
-            yield _missing(name, _LEFT_OUT, _text(now), defaults)
+            default = next((one for one in a.omitted if one.name == name), None)
+            if isinstance(now, StaticArgument) and default and _differ(default, now):
+                yield from parts.in_static(default, now)
+            else:
+                yield _missing(name, _LEFT_OUT, _text(now), defaults)
             continue
         if before.keyword != now.keyword:
             how = ("passed by keyword", "passed by position")
@@ -44,7 +48,7 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
                 name, how[not before.keyword], how[not now.keyword], kind=CauseKind.CALL_STYLE
             )
         if isinstance(before, StaticArgument) and isinstance(now, StaticArgument):
-            if (before.token, before.type) != (now.token, now.type):
+            if _differ(before, now):
                 yield from parts.in_static(before, now)
         elif isinstance(before, TracedArgument) and isinstance(now, TracedArgument):
             yield from _traced(before, now)
@@ -54,7 +58,15 @@ def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
             yield diff.JitOptionChange(name, words[was], words[not was], of_argument=True)
     for name, before in old.items():
         if name not in new:
-            yield _missing(name, _text(before), _LEFT_OUT, defaults)
+            default = next((one for one in b.omitted if one.name == name), None)
+            if isinstance(before, StaticArgument) and default and _differ(before, default):
+                yield from parts.in_static(before, default)
+            else:
+                yield _missing(name, _text(before), _LEFT_OUT, defaults)
+
+
+def _differ(before: StaticArgument, now: StaticArgument) -> bool:
+    return (before.token, before.type) != (now.token, now.type)
 
 
 def _text(value: _Value) -> str:

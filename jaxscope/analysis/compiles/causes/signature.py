@@ -228,6 +228,8 @@ class CallSignature:
     parameters: tuple[str, ...] = ()
     """Of the function, with a default value: leaving one out is a style of its own."""
     _: KW_ONLY
+    omitted: tuple[StaticArgument, ...] = ()
+    """Static parameters that the call leaves out, with their default values."""
     options: tuple[tuple[str, str], ...] = ()
     """Of the jit, where not JAX's default."""
     context: tuple[tuple[str, str], ...] = ()

@@ -71,6 +71,7 @@ class SignatureReader:
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
+        passed = {name for name, _ in given}
         of_cell = call.kind is CompileKind.AOT and current() is not None
         for position, (name, value) in enumerate(given):
             keyword = position >= len(args)
@@ -88,6 +89,14 @@ class SignatureReader:
             tuple(arguments),
             tuple(statics),
             tuple([p.name for p in parameters if p.default is not p.empty]),
+            omitted=tuple(
+                [
+                    static_argument(p.name, p.default, self.ids, keyword=True, position=i)
+                    for i, p in enumerate(parameters)
+                    if p.name in call.static_argnames and p.default is not p.empty
+                    if p.name not in passed
+                ]
+            ),
             options=(*_jax.jit_options(call.info), *call.options),
             context=self._settings(),
             transform="∘".join(call.transforms),
