@@ -252,12 +252,13 @@ class OpenCompiles:
         known = raw.call.function
         alone = call.kind is CompileKind.AOT and known.file and is_user_file(known.file)
         if not raw.frames and (known.cell_id or alone):
-            # A cell as one program, or an implementation of a benchmark: no user code calls it.
-            if known.file != CALL_FILE and is_user_file(known.file):
-                frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
-            else:  # of a library, or with no code: the line magic that calls it
-                frames = user_frames(inspect.currentframe(), limit=1, of_magic=True)
-            raw.frames = frames
+            # No user code calls it: the place is that of the line magic that does, or, of a cell as
+            # one program and in a thread of a benchmark, its own.
+            own = known.file != CALL_FILE and is_user_file(known.file)
+            if not own or not known.cell_id or known.called:
+                raw.frames = user_frames(inspect.currentframe(), limit=1, of_magic=True)
+            if own and not raw.frames:
+                raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
 
     def _look_back(self, raw: RawCompile, call: _jax.JaxCall) -> None:
         """Fill in what can only be known now: whether the earlier function is gone, and whether
