@@ -150,6 +150,17 @@ def test_a_jitted_function_keeps_its_own_static_arguments() -> None:
     assert again.compiles == ()
 
 
+def test_options_of_arguments_hold_for_a_jitted_function_and_are_refused_for_a_compiled() -> None:
+    jitted, x = jax.jit(lambda a, n: a * n), jnp.arange(4.0)
+    with jaxscope.options(runs=1, static=("n",), donate=("a",)):
+        report = jaxscope.inspect(jitted, x, 2)
+        assert inputs(report) == {"a": "donated", "n": "static"}
+        assert x.is_deleted()
+        compiled = jitted.lower(jnp.arange(4.0), 2).compile()
+        with pytest.raises(ValueError, match="A Compiled keeps its own options: leave out -s"):
+            jaxscope.inspect(compiled, jnp.arange(4.0), 2)
+
+
 def test_a_copied_jitted_function_is_compiled_although_jax_cannot_trace_it() -> None:
     copied = copy.copy(jax.jit(lambda x: jnp.cos(x) * 3))
     with pytest.raises(AttributeError):

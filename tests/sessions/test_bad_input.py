@@ -180,7 +180,7 @@ CASES = {
     "exception in a nested jit": Bad(
         jit("y = jax.jit(user)(x)"),
         "TracerArrayConversionError",
-        ("Line 2: NumPy needs the values",),
+        ("In [2]:16: NumPy needs the values",),
         2,
     ),
     "user's own exception": Bad(

@@ -75,8 +75,13 @@ class Settings:
     @property
     def keeps_the_call(self) -> bool:
         """Whether no option changes what a call compiles to."""
-        chosen = (self.static, self.traced, self.donate, self.device, self.target, self.x64)
+        chosen = (self.names_arguments, self.device, self.target, self.x64)
         return self.composition.is_plain and not any(chosen)
+
+    @property
+    def names_arguments(self) -> bool:
+        """Whether -s, -t or -d gives an argument an option."""
+        return bool(self.static or self.traced or self.donate)
 
     @property
     def compiled_for(self) -> Target | None:

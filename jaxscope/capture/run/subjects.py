@@ -109,11 +109,14 @@ class CallSubject:
                     f"A {type(call.function).__name__} is compiled as it is, so no transform can "
                     "be applied to it: pass the function."
                 )
+            if self.settings.names_arguments:
+                kind = type(call.function).__name__
+                raise SettingsError(f"A {kind} keeps its own options: leave out -s, -t and -d.")
             # Only a Traced is tagged.
             given = (tuple(call.args), dict(call.kwargs))
             request = CompileRequest("program", (), None, ())
             return WrappedCall(request=request, stage=call.function, stage_arguments=given)
-        if plain and call.is_jitted:
+        if plain and call.is_jitted and not self.settings.names_arguments:
             return _of_jitted(call)
         if plain:
             pmapped = _jax.pmapped_call(call.function, tuple(call.args), dict(call.kwargs))
