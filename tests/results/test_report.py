@@ -403,6 +403,21 @@ def test_the_python_of_a_block_gives_the_same_results(name: str, notebook: Noteb
         ), (name, text)
 
 
+def test_the_python_of_a_cell_with_a_module_of_equinox_is_under_its_own_jit(
+    notebook: Notebook,
+) -> None:
+    pytest.importorskip("equinox")
+    notebook.shell.reset(new_session=False)
+    notebook.must(
+        "import jax, jax.numpy as jnp, equinox as eqx\nx = jnp.ones(4)\n"
+        "nets = [eqx.nn.MLP(4, 2, 8, 1, key=jax.random.key(0))]"
+    )
+    notebook.must("%%jaxjit -n 1 -q -o report\nout = nets[0](x)")
+    names = notebook.names
+    pasted = run_python(names["report"].to_python())
+    np.testing.assert_allclose(pasted["cell"](names["nets"], names["x"]), names["out"], rtol=1e-5)
+
+
 def inspect_parameters(function: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(inspect.unwrap(function)).parameters)
 

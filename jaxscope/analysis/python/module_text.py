@@ -16,8 +16,9 @@ def function(
     returns: str = "",
     derived: bool = False,
     has_aux: bool = False,
+    decorator: str = "jax.jit",
 ) -> str:
-    """A function under `@jax.jit` that runs the body and returns the names that the cell bound.
+    """A function under the decorator that runs the body and returns the names that the cell bound.
 
     The value of the last expression is returned last; a single result is returned bare. The text
     goes through the syntax tree, so that strings over several lines are preserved. `transformed` is
@@ -45,11 +46,12 @@ def function(
         values.append(value)
     returned = values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
     arguments = ast.arguments([], [ast.arg(name) for name in parameters], None, [], [], None, [])
-    decorator = ast.Attribute(ast.Name("jax", ast.Load()), "jit", ast.Load())
     statements: list[ast.stmt] = [*tree.body]
     if values:
         statements.append(ast.Return(returned))
-    decorators: list[ast.expr] = [] if transformed else [decorator]
+    decorators: list[ast.expr] = []
+    if not transformed:
+        decorators.append(ast.parse(decorator, mode="eval").body)
     made = ast.FunctionDef(name, arguments, statements or [ast.Pass()], decorators)
     if "type_params" in made._fields:  # Python 3.12 and later
         made.type_params = []  # type: ignore[attr-defined]

@@ -92,6 +92,12 @@ class Inputs:
         """Names of which some leaf is traced."""
         return tuple([n for n, node in self._nodes.items() if pytrees.has_tracer(node)])
 
+    def holds_module(self) -> bool:
+        """Whether a module of Equinox is among them, which `jax.jit` takes only if all its leaves
+        are arrays."""
+        nodes = [part for node in self._nodes.values() for part in pytrees.parts(node)]
+        return any(isinstance(n, Branch) and pytrees.is_module(n.original) for n in nodes)
+
     def path_of(self, value: Any) -> str:
         """The path of the traced leaf with this value; empty where there is none."""
         leaves = self.arguments.leaves

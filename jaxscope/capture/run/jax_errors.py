@@ -30,6 +30,10 @@ _NO_ARRAY = (
     "JAX takes arrays and numbers: convert this argument, or make it static if the function is "
     "yours."
 )
+_FUNCTION_INSIDE = re.compile(
+    r"(function|custom_jvp|PjitFunction)'> and was passed .* path \w+(\.\w|\[)"
+)
+_FILTER = "`jax.jit` takes no object that holds a function: of Equinox, use `eqx.filter_jit`."
 _RETURNS = (
     "A traced function returns arrays: return the arrays, and create the other object outside of "
     "it."
@@ -308,6 +312,8 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
         return found
     if _OTHER_TRACE in text:
         return _PASS_OBJECT
+    if isinstance(error, TypeError) and _FUNCTION_INSIDE.search(text):
+        return _FILTER
     for kind, part, sentence in _FIXES:
         if kind is Exception and not isinstance(error, TypeError | ValueError):
             continue

@@ -57,6 +57,9 @@ def of_block(
         holomorphic = any(jax.numpy.iscomplexobj(value) for value in values)
         transformed, returns = spelled(composition, form.levels, "cell", holomorphic)
     names, traced = block.inputs.names(), block.inputs.traced_names()
+    preamble, decorator = _preamble(text.syntax, namespace, names), "jax.jit"
+    if block.inputs.holds_module() and not transformed:
+        preamble, decorator = ["import equinox", *preamble], "equinox.filter_jit"
     return module_text.function(
         "cell",
         text.body,
@@ -71,7 +74,7 @@ def of_block(
             for name in names
             if name not in traced and _is_literal(namespace.get(name))
         },
-        preamble=_preamble(text.syntax, namespace, names),
+        preamble=preamble,
         transformed=transformed,
         returns=returns,
         derived=composition.differentiates,
@@ -79,6 +82,7 @@ def of_block(
             isinstance(segment.options, GradOptions) and segment.options.has_aux
             for segment in composition.segments
         ),
+        decorator=decorator,
     )
 
 

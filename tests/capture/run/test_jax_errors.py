@@ -6,6 +6,10 @@ import pytest
 
 from jaxscope.capture.run.jax_errors import fix
 
+ABSTRACT = (
+    "Error interpreting argument to <function f at 0x7f> as an abstract array. The problematic "
+    "value is of type <class '{}'> and was passed to the function at path {}."
+)
 DEVICES = "Received incompatible devices for jitted computation."
 
 
@@ -13,6 +17,10 @@ DEVICES = "Received incompatible devices for jitted computation."
     ("error", "words"),
     [
         (TypeError("Value 'a' is not a valid JAX type"), "arrays"),
+        (TypeError(ABSTRACT.format("str", "x")), "arrays"),
+        (TypeError(ABSTRACT.format("function", "g")), "make it static"),
+        (TypeError(ABSTRACT.format("function", "net.layers[0].act")), "eqx.filter_jit"),
+        (TypeError(ABSTRACT.format("jaxlib._jax.PjitFunction", "net[0]")), "eqx.filter_jit"),
         (ValueError("vmap in_axes must be an int"), "-i name=axis"),
         (TypeError("vmap IN_AXES must be an int"), "-i name=axis"),
         (RuntimeError("vmap in_axes must be an int"), None),
