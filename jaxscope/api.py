@@ -42,6 +42,7 @@ def inspect(f: Any, /, *args: Any, **kwargs: Any) -> Report:
         >>> report = jaxscope.inspect(lambda x: (x - x.mean()) / x.std(), jnp.ones(1000))
         >>> print(report.summary())
     """
+    __tracebackhide__ = True
     # The options of `profile` do not apply here.
     return _reported(f, args, kwargs, dataclasses.replace(_settings(), profile=None))
 
@@ -66,15 +67,23 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
     """
     from jaxscope.capture.options.profile_plan import ProfilePlan
 
+    __tracebackhide__ = True
     settings = _settings()
     plan = settings.profile or ProfilePlan()
     return _reported(f, args, kwargs, dataclasses.replace(settings, profile=plan))
 
 
 def _reported(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> Report:
+    __tracebackhide__ = True
+    from jaxscope.capture.options import error_origin
     from jaxscope.capture.run import run
 
-    ran = run.call(f, args, kwargs, settings)
+    try:
+        ran = run.call(f, args, kwargs, settings)
+    except Exception as error:
+        if not error_origin.is_ours(error, ""):
+            error.__traceback__ = error_origin.without_ours(error.__traceback__)
+        raise
     report = Report(ran.record, ran.texts, ran.origin)
     keep_latest(report)
     return report

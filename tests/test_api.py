@@ -22,6 +22,7 @@ import jaxscope
 from jaxscope import model as m
 from jaxscope.analysis.links.line_figures import figures
 from jaxscope.capture.source import cell_names
+from jaxscope.version import HOME
 
 X = jnp.arange(6.0).reshape(2, 3)
 W = jnp.ones((3, 2))
@@ -284,6 +285,15 @@ def test_errors_of_the_function_are_its_own() -> None:
         jaxscope.inspect(lambda x: 1 if x.sum() > 0 else 2, X)
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         jaxscope.inspect(layer, W)
+
+
+def test_an_error_of_the_function_has_no_frames_of_jaxscope_below_the_call() -> None:
+    compiled = jax.jit(layer).lower(W, X).compile()
+    for function in (lambda x: 1 if x.sum() > 0 else 2, compiled):
+        with pytest.raises(TypeError) as raised:
+            jaxscope.inspect(function, X)
+        ours = [one.name for one in raised.traceback if str(one.path).startswith(HOME)]
+        assert ours == ["inspect"]
 
 
 class Model:

@@ -185,13 +185,10 @@ def _cut_causes(error: BaseException, file: str) -> None:
 
 def _without_ours(entry: TracebackType | None) -> None:
     """Take the frames of jaxscope out of a traceback that begins in the user's code."""
-    if entry is not None and entry.tb_frame.f_code.co_filename.startswith(HOME):
-        return  # raised by jaxscope itself
-    while entry is not None:
-        below = entry.tb_next
-        while below is not None and below.tb_frame.f_code.co_filename.startswith(HOME):
-            below = below.tb_next
-        entry.tb_next = entry = below
+    from jaxscope.capture.options import error_origin
+
+    if entry is not None and not entry.tb_frame.f_code.co_filename.startswith(HOME):
+        error_origin.without_ours(entry)  # else raised by jaxscope itself
 
 
 def _at_line(error: BaseException, file: str, line: int) -> BaseException:

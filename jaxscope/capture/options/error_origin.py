@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
 from jaxscope import words
@@ -47,6 +47,23 @@ def is_ours(error: BaseException, file: str) -> bool:
     last = frames[ours[-1]]
     raised_below = ours[-1] < len(frames) - 1
     return not (raised_below and last in _CALLERS)
+
+
+def without_ours(entry: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of jaxscope."""
+    while entry is not None and _is_our_frame(entry):
+        entry = entry.tb_next
+    first = entry
+    while entry is not None:
+        below = entry.tb_next
+        while below is not None and _is_our_frame(below):
+            below = below.tb_next
+        entry.tb_next = entry = below
+    return first
+
+
+def _is_our_frame(entry: TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(HOME)
 
 
 def code_has_run(error: BaseException) -> bool:
