@@ -29,7 +29,30 @@ _Value = TracedArgument | StaticArgument
 
 
 def arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
-    """Changes of the arguments from `a` to `b`, by name, in any calling style."""
+    """Changes of the arguments from `a` to `b`, by name, in any calling style.
+
+    NNX numbers the nodes of all arguments together: where one has a new part, the structure of
+    another may have different numbers, and no different part.
+    """
+    found = list(_arguments(a, b))
+    same = _with_the_same_parts(a, b)
+    structures = [d for d in found if isinstance(d, diff.StructureChange)]
+    if any(d.path not in same for d in structures):
+        found = [d for d in found if d not in structures or d.path not in same]
+    yield from found
+
+
+def _with_the_same_parts(a: CallSignature, b: CallSignature) -> set[str]:
+    old = {x.name: x.structure for x in a.arguments}
+    return {
+        now.name
+        for now in b.arguments
+        if (was := old.get(now.name)) is not None
+        and (was.paths, was.parts) == (now.structure.paths, now.structure.parts)
+    }
+
+
+def _arguments(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     old: dict[str, _Value] = {x.name: x for x in (*a.arguments, *a.statics)}
     new: dict[str, _Value] = {x.name: x for x in (*b.arguments, *b.statics)}
     defaults = {*a.parameters, *b.parameters}
@@ -131,7 +154,7 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Differen
     yield from found
     if not found:
         texts = [summary(a) if a.is_bare else a.structure.text for a in (before, now)]
-        cut = parts.around_change(*texts)
+        cut = parts.around_change(*[" ".join(text.split()) for text in texts])
         yield diff.StructureChange(now.name, *cut, change="container", leaves=leaves)
 
 

@@ -77,6 +77,23 @@ def test_the_fields_of_an_object_of_another_class_are_not_named() -> None:
     ]
 
 
+def test_a_structure_without_a_different_part_follows_from_that_of_another_argument() -> None:
+    """NNX numbers the nodes of a model and of its optimizer together."""
+
+    def call(names: tuple[str, ...], number: int) -> CallSignature:
+        model = Structure(len(names), names, "Model", ())
+        optimizer = Structure(number, (".mu",), f"Optimizer(index={number})", ())
+        return CallSignature(
+            F, (TracedArgument("m", model, ()), TracedArgument("opt", optimizer, ()))
+        )
+
+    earlier = [EarlierCompile(1, call((".w",), 1))]
+    found = explain(call((".w", ".b"), 2), earlier).causes
+    assert [(one.kind, one.path) for one in found] == [(K.STRUCTURE, "m.b")]
+    alone = explain(call((".w",), 2), earlier).causes
+    assert [one.path for one in alone] == ["opt"]
+
+
 def test_a_field_is_named_with_its_values() -> None:
     def structure(rate: float) -> Structure:
         return Structure(hash(rate), (".w",), "", (part(".rate", rate, field=".rate"),))
