@@ -31,7 +31,11 @@ from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.program import identity
 from jaxscope.capture.program.describe import argument_infos
 from jaxscope.capture.program.input_reader import InputReader
-from jaxscope.capture.program.request import CachedProgram, CompileRequest, TracedProgram
+from jaxscope.capture.program.request import (
+    CachedProgram,
+    CompileRequest,
+    TracedProgram,
+)
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import compile_for, lower_for
@@ -155,10 +159,8 @@ def compile_program(
         lower = traced.lower if target is None else functools.partial(lower_for, traced, target)
         lowered = _hiding_frames(lower)()
         received = InputReader(tagged, lowered)
-        key = None
-        if request.programs is not None:
-            key = identity.key(request, traced, lowered, "" if target is None else target.name)
-        entry = None if request.programs is None or key is None else request.programs.get(key)
+        stores = identity.stores(request, traced, lowered, "" if target is None else target.name)
+        entry = next((found for one, key in stores if (found := one.get(key))), None)
         reused = entry is not None
         if entry is None:
             say("compiling" if target is None else f"compiling for {target.name}")
@@ -168,11 +170,9 @@ def compile_program(
                 else:
                     compiled = compile_for(lowered, target)
             entry = _cached(request, compiled, lowered, tagged)
-            if request.programs is not None and key is not None:
-                request.programs.put(key, entry)
-    earlier = None
-    if request.programs is not None and key is not None:
-        earlier = request.programs.handles.get(key)
+        for one, key in stores:
+            one.put(key, entry)
+    earlier = next((found for one, key in stores if (found := one.handles.get(key))), None)
     if reused:
         regions = received.regions
         if earlier is not None and not program.vmaps and _is_same(tagged, regions, earlier):
@@ -185,8 +185,8 @@ def compile_program(
     handles.stored = entry.stored
     if earlier is not None:
         handles.reuse(earlier)
-    if request.programs is not None and key is not None:
-        request.programs.handles[key] = handles
+    for one, key in stores:
+        one.handles[key] = handles
     return Captured(request, handles, entry, reused, program.trace_s, program.vmaps)
 
 

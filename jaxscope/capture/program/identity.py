@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ import numpy as np
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.callbacks import callback_marks
 from jaxscope.capture.jaxpr.computation import Itself, computation
-from jaxscope.capture.program.request import CompileRequest, Key, TracedProgram
+from jaxscope.capture.program.request import CompileRequest, Key, Programs, TracedProgram
 
 
 def traced_key(program: TracedProgram) -> Hashable:
@@ -26,6 +26,17 @@ def traced_key(program: TracedProgram) -> Hashable:
         return found
     except Exception:
         return None
+
+
+def stores(
+    request: CompileRequest, traced: Any, lowered: Any, target: str = ""
+) -> Sequence[tuple[Programs, Key]]:
+    """The programs of the cell or the line, and those of the function that it calls, with the key
+    of this one; empty where nothing is reused."""
+    if request.programs is None or (found := key(request, traced, lowered, target)) is None:
+        return ()
+    known = (request.programs, Programs.of(request.called))
+    return [(one, found) for one in dict.fromkeys(known) if one is not None]
 
 
 def key(request: CompileRequest, traced: Any, lowered: Any, target: str = "") -> Key | None:
