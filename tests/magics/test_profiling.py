@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -572,3 +573,19 @@ def test_what_cannot_be_taken_is_a_sentence(shell: Any, capsys: Any, cell: str, 
         k for k in before if not k.startswith("_")
     }
     assert shell.run_cell("1 + 1").result == 2
+
+
+def test_a_call_of_a_function_whose_cell_compiled_it_compiles_nothing(shell: Any) -> None:
+    reused = "reused the compiled program (0 compiles)"
+    cell = "%%jaxjit -n 1\ndef scaled(a):\n    return jnp.tanh(a @ w) * k\nscaled(x)\n"
+    shell.run_cell("k = jnp.float32(2.0)")
+    assert shell.run_cell(cell).success
+    assert reused not in jaxscope.last().summary()
+    assert shell.run_cell("%jaxprof scaled(x)").success
+    assert reused in jaxscope.last().summary()
+    assert jaxscope.last().time_by_line
+    # Another value of what it captures is another program.
+    shell.run_cell("k = jnp.float32(3.0)")
+    value = shell.run_cell("%jaxjit -n 1 scaled(x)").result
+    assert reused not in jaxscope.last().summary()
+    assert np.allclose(value, shell.run_cell("jnp.tanh(x @ w) * 3").result)
