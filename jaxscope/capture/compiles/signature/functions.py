@@ -141,7 +141,7 @@ def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
     spaces = [fun.__globals__]
     for name in names:
         module = fun.__globals__.get(name)
-        if isinstance(module, types.ModuleType) and _is_users(getattr(module, "__file__", None)):
+        if isinstance(module, types.ModuleType) and _is_users(vars(module).get("__file__")):
             spaces.append(vars(module))
     for space in spaces:
         for name in names & space.keys():
@@ -164,7 +164,7 @@ def _is_users(file: str | None) -> bool:
 def _unjitted(value: Any) -> Any:
     """The function under a `jax.jit` or a wrapper of `functools.wraps`."""
     for _ in range(_MOST_WRAPPERS):
-        of_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+        of_jax = str(type(value).__module__).partition(".")[0] in ("jax", "jaxlib")
         if not (of_jax or isinstance(value, types.FunctionType)):
             break
         inner = getattr(value, "__wrapped__", None)
