@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import NO_CODE
-from jaxscope.capture.forms.reads import Reads
+from jaxscope.capture.forms.reads import Reads, bound
 from jaxscope.capture.forms.trial import TracedForm, Trial
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.donation import refused_donation
@@ -136,7 +136,10 @@ class PlainCall(TracedForm):
         refused = refused_donation(inputs.arguments.donated_arrays(), namespace, call.mentioned)
         if refused is not None:
             raise refused
-        reads = Reads().from_values({call.name: call.function, **values})
+        held = {id(part) for part in bound(call.function)}  # with the user's names for them
+        known = [name for name in call.mentioned if name in namespace]
+        named = {name: namespace[name] for name in known if id(namespace[name]) in held}
+        reads = Reads().from_values({**named, call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
         check_width(inputs.traced(), [code])
         file = CALL_FILE if code is None else code.co_filename

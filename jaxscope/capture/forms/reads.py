@@ -105,6 +105,9 @@ class Reads:
                 continue
             if not isinstance(value, ModuleType) or name in kept:
                 snapshot.take(name, value)
+                for part in bound(value):
+                    if not nnx.is_nnx(part):
+                        snapshot.take(name, part)
         for name, kind in self._classes.values():
             snapshot.take(f"{name}.__class__", kind)
         for value in self._seen.values():
@@ -232,6 +235,14 @@ def _children(value: Any) -> Iterable[Any]:
     if isinstance(held, dict):
         return list(held.values())
     return () if held is None or isinstance(held, bytearray) else list(held)
+
+
+def bound(value: Any) -> Iterable[Any]:
+    """The object of a bound method, and the arguments of a partial: a call may change them."""
+    if isinstance(value, MethodType):
+        yield value.__self__
+    elif isinstance(value, functools.partial):
+        yield from (*value.args, *value.keywords.values(), *bound(value.func))
 
 
 class _Text(NamedTuple):

@@ -247,6 +247,52 @@ def test_a_change_in_place_is_refused_under_a_transform_too(notebook: Notebook) 
     assert notebook.names["rows"] == []
 
 
+TRAINER = """
+import functools
+class Trainer:
+    def __init__(self, w):
+        self.w = w
+    def fit(self, v):
+        self.w = self.w + v.sum()
+        return self
+trainer = Trainer(w)
+fit = trainer.fit
+def note(rows, v):
+    rows.append(v)
+    return v
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "changed"),
+    [
+        ("%jaxjit -q trainer.fit(x)", "trainer"),
+        ("%jaxprof -q trainer.fit(x)", "trainer"),
+        ("%jaxgrad -q trainer.fit(x).w.sum()", "trainer"),
+        ("%jaxjit -q (lambda v: fit(v).w)(x)", "fit"),
+        ("%jaxjit -q functools.partial(note, rows)(x)", "rows"),
+        ("%%jaxjit -q\ny = fit(x).w", "fit"),
+    ],
+)
+def test_the_object_of_a_method_and_the_arguments_of_a_partial_are_as_before(
+    notebook: Notebook, cell: str, changed: str
+) -> None:
+    notebook.must(TRAINER)
+    ran = notebook.run(cell)
+    assert f"changes `{changed}` in place" in ran.message
+    assert notebook.names["trainer"].w is notebook.names["w"]
+    assert notebook.names["rows"] == []
+
+
+def test_a_method_that_changes_its_object_runs_as_plain_python_in_a_cell_with_functions(
+    notebook: Notebook,
+) -> None:
+    notebook.must(TRAINER)
+    notebook.must("%%jaxjit -q -n 1\ndef go(v):\n    return fit(v).w\ny = go(x)")
+    same(notebook.names["y"], notebook.names["trainer"].w)
+    same(notebook.names["y"], notebook.names["w"] + notebook.names["x"].sum())
+
+
 # jaxscope failing
 
 
