@@ -60,6 +60,7 @@ from jaxscope.capture._jax.frames import (
 from jaxscope.capture._jax.options import (
     bodies,
     jit_options,
+    sharding_text,
     stage_options,
     transform_of,
 )

@@ -98,7 +98,7 @@ def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
         if value is None or value is False or value == ():
             continue
         if isinstance(value, tuple) and name != "compiler_options":
-            texts = [str(item) for item in value]
+            texts = [sharding_text(item) for item in value]
             if all(text in _UNSET for text in texts):
                 continue
             text = texts[0] if len(texts) == 1 and "shard" in name else f"({', '.join(texts)})"
@@ -107,10 +107,25 @@ def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
         else:
             text = str(value)
         if text not in _UNSET:
-            found.append((name, text[:120]))
+            found.append((name, text))
     # JAX works the names out from the positions, and the other way round.
     by_position = {name.removesuffix("nums") for name, _ in found if name.endswith("argnums")}
     return tuple([(n, t) for n, t in found if n.removesuffix("names") not in by_position])
+
+
+def sharding_text(value: Any) -> str:
+    """`P('d', None) over mesh d=8`; the text of a value that is no `NamedSharding`."""
+    from jax.sharding import NamedSharding
+
+    if not isinstance(value, NamedSharding):
+        return str(value)
+    mesh = value.mesh
+    axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
+    kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
+    entries = ", ".join(map(repr, tuple(value.spec)))
+    memory = " in pinned_host" if value.memory_kind == "pinned_host" else ""
+    explicit = " (explicit)" if "Explicit" in kinds else ""
+    return f"P({entries}) over mesh {axes}{explicit}{memory}"
 
 
 def stage_options() -> tuple[tuple[str, str], ...]:
@@ -122,7 +137,7 @@ def stage_options() -> tuple[tuple[str, str], ...]:
     if not given:
         return ()
     text = ", ".join(f"{key}={given[key]}" for key in sorted(given))
-    return (("compiler_options", text[:120]),)
+    return (("compiler_options", text),)
 
 
 def bodies(value: Any) -> list[tuple[Any, str]]:

@@ -1151,6 +1151,18 @@ def in_shardings_option():
     jax.jit(f, in_shardings=sharding)(ones(4))
 
 
+@case((K.JIT_OPTION, "in_shardings"), devices=True)
+def in_shardings_that_differ_in_a_late_argument():
+    def f(*values):
+        return sum(values)
+
+    split, whole = jax.NamedSharding(mesh(), jax.P("d")), jax.NamedSharding(mesh(), jax.P())
+    given = [ones(4)] * 8
+    jax.jit(f, in_shardings=(*[split] * 7, whole))(*given)
+    yield
+    jax.jit(f, in_shardings=(*[split] * 8,))(*given)
+
+
 @case((K.SHAPE, "x"), devices=True)
 def pmap_on_devices():
     with warnings.catch_warnings():

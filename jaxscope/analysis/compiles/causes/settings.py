@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from jaxscope import words
 from jaxscope.analysis.compiles.causes import difference as diff
 from jaxscope.analysis.compiles.causes import parts
 from jaxscope.analysis.compiles.causes.difference import Difference
@@ -24,6 +25,9 @@ _OPTIONS: dict[str, diff.PlainKind] = {
     "donate": CauseKind.DONATION,
     "compiler_options": CauseKind.COMPILER_OPTION,
 }
+_LONGEST = 120
+"""Characters of an option that are shown."""
+_LEAD = 30
 _CELL = re.compile(r"^<ipython-input-(\d+)-")
 
 
@@ -42,11 +46,23 @@ def at(file: str, line: int) -> str:
 
 def options(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     """Options of the jit, and those for the compiler."""
-    for name, before, after in _changed(a.options, b.options):
+    for name, *texts in _changed(a.options, b.options):
+        before, after = _where_they_differ(*texts)
         if (kind := _OPTIONS.get(name)) is not None:
             yield diff.PlainChange(name, before, after, kind=kind)
         else:
             yield diff.JitOptionChange(name, before, after)
+
+
+def _where_they_differ(before: str, after: str) -> tuple[str, str]:
+    """Two long texts, cut to where they begin to differ."""
+    if max(len(before), len(after)) <= _LONGEST:
+        return before, after
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), min(len(before), len(after)))
+    start = max(0, same - _LEAD)
+    lead = "…" if start else ""
+    return lead + words.cut(before[start:], _LONGEST), lead + words.cut(after[start:], _LONGEST)
 
 
 def context(a: CallSignature, b: CallSignature) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from jax.core import Tracer
 from jax.sharding import NamedSharding, SingleDeviceSharding
 
 from jaxscope.analysis.compiles.causes.signature import ArgumentLeaf, Holder
+from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.values import short_dtype
 
 _TEXTS_KEPT = 8192
@@ -147,10 +148,5 @@ def _place(sharding: Any) -> tuple[str, bool]:
         (device,) = sharding.device_set
         return f"{device.platform}:{device.id}{where}", False
     if isinstance(sharding, NamedSharding):
-        mesh = sharding.mesh
-        axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
-        kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
-        explicit = " (explicit)" if "Explicit" in kinds else ""
-        entries = ", ".join(map(repr, tuple(sharding.spec)))
-        return f"P({entries}) over mesh {axes}{explicit}{where}", True
+        return _jax.sharding_text(sharding), True
     return f"{str(sharding)[:80]}{where}", True

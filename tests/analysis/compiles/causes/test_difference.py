@@ -191,6 +191,17 @@ def test_one_leaf_in_words(before, after, kind, words):
     assert cause.fix.endswith(".")
 
 
+def test_long_options_are_cut_to_where_they_differ() -> None:
+    texts = [f"({'P(), ' * 50}P('{axis}'), {'P(), ' * 50})" for axis in "xy"]
+    before, after = [call(options=(("in_shardings", text),)) for text in texts]
+    (cause,) = explain(after, [EarlierCompile(1, before)]).causes
+    assert cause.path == "in_shardings"
+    assert cause.before.startswith("…, P(), ")
+    assert "P('x')" in cause.before
+    assert "P('y')" in cause.after
+    assert len(cause.text) < 350
+
+
 def test_statics_options_and_settings_in_words():
     before = call(
         statics=(StaticArgument("n", "2", 2, "int"),),
