@@ -153,10 +153,9 @@ class Reads:
         if isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, MethodType):
-            inner = value.__func__
-            if isinstance(inner, FunctionType) and is_user_file(inner.__code__.co_filename):
-                self._below(name, inner)
-                self._below(name, value.__self__)
+            for owner in bound(value):
+                self._below(name, value.__func__)
+                self._below(name, owner)
         elif isinstance(value, functools.partial):
             for part in (value.func, value.args, value.keywords):
                 self._below(name, part)
@@ -238,9 +237,14 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def bound(value: Any) -> Iterable[Any]:
-    """The object of a bound method, and the arguments of a partial: a call may change them."""
+    """The object of a user's bound method, and the arguments of a partial: a call may change them.
+
+    Not that of a library's method: through `get_ipython` everything can be reached.
+    """
     if isinstance(value, MethodType):
-        yield value.__self__
+        inner = value.__func__
+        if isinstance(inner, FunctionType) and is_user_file(inner.__code__.co_filename):
+            yield value.__self__
     elif isinstance(value, functools.partial):
         yield from (*value.args, *value.keywords.values(), *bound(value.func))
 
