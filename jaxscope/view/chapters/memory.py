@@ -97,8 +97,9 @@ def _savings(program: Program, plan: BufferTimeline, given: tuple[Donation, ...]
     whole = plan.static + plan.temp
     saved = sum(row.bytes for row in given)
     if saved > _SAVING * whole:
+        # XLA uses the buffer of a result for temporaries, too, until the result is written.
         yield (
-            f"Donating {words.names([row.input for row in given])} would lower the peak by "
+            f"Donating {words.names([row.input for row in given])} would lower the peak by at most "
             f"{words.size(saved)} ({words.percent(saved / whole)}), if not read after the call."
         )
     checkpoints = () if program.gradient is None else program.gradient.checkpoints

@@ -473,7 +473,7 @@ def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
     chapter = memory.chapter(record, program)
     assert chapter is not None
     assert chapter.lead[2].startswith(
-        "Donating `w1` would lower the peak by 1 kB (25 %), if not read"
+        "Donating `w1` would lower the peak by at most 1 kB (25 %), if not read"
     )
     assert chapter.lead[3].startswith(
         "`jax.checkpoint` on `layer` would lower the peak by an estimated 2 kB"
