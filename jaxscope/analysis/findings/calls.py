@@ -12,7 +12,7 @@ from jaxscope.analysis.cost.roofline import (
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
 from jaxscope.model import Batching, Cost, Finding, FindingKind, Form, Program, Record, Roofline
-from jaxscope.words import count, seconds
+from jaxscope.words import count, seconds, spread
 
 SLOW_DEVICE = 1e9
 """FLOP/s and bytes/s that any device reaches: what takes longer at this rate may be computation."""
@@ -161,7 +161,7 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
-                f"The time per call{whose} is uncertain by ± {100 * call.spread:.0f} %{for_one}.",
+                f"The time per call{whose} is uncertain by {spread(call.spread)}{for_one}.",
                 "Run again on a quieter machine, or measure more runs with `-n`.",
                 f"The median of {count(len(call.samples), 'round')} is between "
                 f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",

@@ -41,7 +41,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
-from jaxscope.words import count, names, seconds, size
+from jaxscope.words import count, names, seconds, size, spread
 from tests.analysis.findings.wording import assert_reads_well
 
 CPU = "cpu:0"
@@ -164,6 +164,12 @@ def test_a_host_bound_program_under_vmap_is_to_map_over_more() -> None:
         assert finding.fix.endswith("or map over a larger batch.")
     (finding,) = of(FindingKind.HOST_BOUND, evidence(bound))
     assert finding.fix.endswith("or batch calls with `jax.vmap`.")
+
+
+def test_an_uncertain_time_is_written_as_in_the_first_line() -> None:
+    wild = timed(Timing("call", CPU, (1e-3, 1e-3, 1e-3, 20e-3, 1e-4)))
+    (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(wild))
+    assert finding.message == "The time per call is uncertain by ± over 100 %."
 
 
 def test_a_finding_about_a_program_names_it_where_there_are_several() -> None:
