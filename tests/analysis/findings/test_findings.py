@@ -41,7 +41,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
-from jaxscope.words import count, names, seconds, size, spread
+from jaxscope.words import count, names, seconds, size
 from tests.analysis.findings.wording import assert_reads_well
 
 CPU = "cpu:0"
