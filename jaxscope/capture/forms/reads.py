@@ -194,6 +194,8 @@ class Reads:
             value = scope.get(name)
             if isinstance(value, ModuleType):
                 self._module(name, value, text.attributes)
+                by_name = "__dict__" in text.attributes or "getattr" in text.names
+                self.unknown = self.unknown or (by_name and _made_by_user(value))
         self.unknown = self.unknown or "IMPORT_NAME" in text.operations
         for free, cell, value in closure(function):
             self.cells.append((free, cell, value))
@@ -202,8 +204,7 @@ class Reads:
             self._below(function.__name__, default)
 
     def _module(self, name: str, module: ModuleType, used: Iterable[str]) -> None:
-        scope = vars(module)
-        made_by_user = is_users_module(module.__name__) or scope.get("__spec__") is None
+        scope, made_by_user = vars(module), _made_by_user(module)
         for attribute in used:
             if attribute not in scope:
                 continue
@@ -212,6 +213,10 @@ class Reads:
             )
             if made_by_user:
                 self._add(f"{name}.{attribute}", scope[attribute])
+
+
+def _made_by_user(module: ModuleType) -> bool:
+    return is_users_module(module.__name__) or vars(module).get("__spec__") is None
 
 
 def is_outside(value: Any) -> bool:
