@@ -113,6 +113,9 @@ class Reads:
         for value in self._seen.values():
             if nnx.is_nnx(value):
                 snapshot.keep(value)
+            for part in bound(value):  # of a method in a container
+                if not nnx.is_nnx(part):
+                    snapshot.take(type(part).__name__, part)
         return snapshot
 
     def _name(self, scope: Mapping[str, Any], name: str) -> None:

@@ -256,7 +256,7 @@ class Trainer:
         self.w = self.w + v.sum()
         return self
 trainer = Trainer(w)
-fit = trainer.fit
+fit, hooks = trainer.fit, {"fit": trainer.fit}
 def note(rows, v):
     rows.append(v)
     return v
@@ -272,6 +272,7 @@ def note(rows, v):
         ("%jaxjit -q (lambda v: fit(v).w)(x)", "fit"),
         ("%jaxjit -q functools.partial(note, rows)(x)", "rows"),
         ("%%jaxjit -q\ny = fit(x).w", "fit"),
+        ("%%jaxjit -q\ny = hooks['fit'](x).w", "Trainer"),
     ],
 )
 def test_the_object_of_a_method_and_the_arguments_of_a_partial_are_as_before(
