@@ -23,13 +23,15 @@ class Place(NamedTuple):
 
     holder: Any
     name: Any = ""
+    slot: bool = False
+    """The attribute is not in the object's `__dict__`."""
 
     def value(self) -> Any:
         holder = self.holder
         try:
             if isinstance(holder, CellType):
                 return holder.cell_contents
-            if isinstance(holder, FunctionType):
+            if self.slot or isinstance(holder, FunctionType):
                 return getattr(holder, self.name)
             return (vars(holder) if isinstance(holder, type) else holder)[self.name]
         except (LookupError, ValueError, AttributeError):
@@ -39,6 +41,8 @@ class Place(NamedTuple):
         holder = self.holder
         if isinstance(holder, CellType):
             holder.cell_contents = value
+        elif self.slot:
+            object.__setattr__(holder, self.name, value)
         elif isinstance(holder, (type, FunctionType)):
             setattr(holder, self.name, value)
         elif isinstance(holder, dict):
@@ -84,7 +88,10 @@ def _places(container: Any, held: Any) -> list[Place]:
     if isinstance(container, (dict, type, FunctionType)):
         return [Place(container, name) for name in names]
     attributes: dict[str, Any] = getattr(container, "__dict__", {})
-    return [Place(attributes, name) for name in names if name in attributes]
+    return [
+        Place(attributes, name) if name in attributes else Place(container, name, slot=True)
+        for name in names
+    ]
 
 
 def _may_be(value: Any) -> bool:
