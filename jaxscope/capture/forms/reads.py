@@ -164,9 +164,9 @@ class Reads:
                 self._below(name, part)
         elif isinstance(value, type):
             if is_users_module(value.__module__):
-                self._classes[id(value)] = (name, value)
-                for base in value.__mro__:
-                    for member in vars(base).values() if is_users_module(base.__module__) else ():
+                for base in filter(lambda one: is_users_module(one.__module__), value.__mro__):
+                    self._classes.setdefault(id(base), (name, base))
+                    for member in vars(base).values():
                         self._below(name, getattr(member, "__func__", member))
                         self._below(name, getattr(member, "fget", None))
         elif not isinstance(value, ModuleType):
