@@ -94,7 +94,8 @@ class _Measurement:
         rows: dict[int, list[ComparisonRow]] = {}
         order = order_of(sizes, plan.seed)
         # The programs of a benchmark are its own: the log of the session does not have them.
-        with Listener() as listener, own_work(seen_by=listener), Alarm() as alarm:
+        listener = Listener(keeps_programs=False)
+        with listener, own_work(seen_by=listener), Alarm() as alarm:
             for done, index in enumerate(order):
                 if not self.stopped and time.perf_counter() > self._deadline():
                     self.stopped = (

@@ -138,7 +138,7 @@ class Builder:
         namespace.update(self.values)
         held = self.call and (self.call.args, self.call.kwargs)
         with (
-            Listener() as listener,
+            Listener(keeps_programs=False) as listener,
             own_work(seen_by=listener),
             in_precision(change, namespace, self.names(), held),
         ):

@@ -56,8 +56,11 @@ class Listener:
     """Collects the compilations of all threads while it is entered. Never raises into a user's
     call."""
 
-    def __init__(self) -> None:
-        self._open = OpenCompiles(self._attempt, own_work, self._notify)
+    def __init__(self, *, keeps_programs: bool = True) -> None:
+        """Of jaxscope's own work no report opens a program: it keeps none of them alive."""
+        self._open = OpenCompiles(
+            self._attempt, own_work, self._notify, keeps_programs=keeps_programs
+        )
         self.history = self._open.history
         """The compilations that are still kept, with their causes."""
         self.programs = self._open.programs
@@ -273,7 +276,8 @@ class Listener:
 
 
 def _trial(program: Callable[[], object]) -> list[RawCompile]:
-    with Listener() as listener, collecting(listener) as block, own_work(seen_by=listener):
+    listener = Listener(keeps_programs=False)
+    with listener, collecting(listener) as block, own_work(seen_by=listener):
         program()
         return block.raw
 

@@ -52,7 +52,7 @@ class LivePrograms:
 
     def lowering(self, number: int) -> None:
         """The compilation of this number is about to be lowered."""
-        jaxpr = _jax.lowering_jaxpr()
+        jaxpr = _jax.lowering_jaxpr() if self._most else None
         if jaxpr is None:
             return
         large = _jax.constant_bytes(jaxpr) > _CONSTANTS
@@ -63,7 +63,7 @@ class LivePrograms:
 
     def compiled(self, number: int) -> None:
         """XLA has just compiled it."""
-        found = _jax.compiled_program()
+        found = _jax.compiled_program() if self._most else None
         if found is None:
             return
         jaxpr = self._jaxprs.pop(number, None)

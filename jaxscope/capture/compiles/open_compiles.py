@@ -60,9 +60,11 @@ class OpenCompiles:
         attempt: Attempt,
         own_work: Callable[[], AbstractContextManager[None]],
         finished: Callable[[RawCompile], None],
+        *,
+        keeps_programs: bool = True,
     ) -> None:
         self.history = History()
-        self.programs = LivePrograms(_PROGRAMS)
+        self.programs = LivePrograms(_PROGRAMS if keeps_programs else 0)
         self.reader = SignatureReader()
         self._earlier = EarlierTraces(self.reader)
         self.here = _ThreadState()

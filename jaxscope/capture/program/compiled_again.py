@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,7 +54,9 @@ class CompiledAgain:
     """The passes, the fusion remarks and the LLVM IR of a program."""
 
     def __init__(self, handles: Handles) -> None:
-        self._handles = handles
+        # Weak: garbage in a cycle keeps its executable until Python collects the oldest generation,
+        # after hundreds of cells.
+        self._handles = weakref.proxy(handles)
         self._passes: Snapshots | None = None
         self._llvm: LlvmModules | None = None
         self._remarks: FusionRemarks | None = None
