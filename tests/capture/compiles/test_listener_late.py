@@ -179,6 +179,14 @@ def a_shape_under_filter_jit():
     f(ones(4), 0.1)
 
 
+@program(K.STATIC_VALUE, r"^The static argument `n` changed: 2 → 3\.$")
+def a_static_argument_that_was_left_out():
+    f = jax.jit(lambda x, n=2: x * n, static_argnums=1)
+    f(ones(3))
+    yield
+    f(ones(3), 3)
+
+
 @program(K.FIRST_CALL, rf"first compilation of `<lambda>` {SINCE}\.$")
 def two_functions_of_one_name_under_filter_jit():
     eqx = pytest.importorskip("equinox")
@@ -190,7 +198,7 @@ def two_functions_of_one_name_under_filter_jit():
 READ_FROM_JAX = {
     "a_new_lambda", "a_new_gradient", "none_in_place_of_a_mask", "another_container",
     "a_class_made_again", "a_keyword", "a_shape", "a_shape_under_filter_jit",
-    "a_committed_array", "a_layout", "a_donation",
+    "a_committed_array", "a_layout", "a_static_argument_that_was_left_out", "a_donation",
 }  # fmt: skip
 """Programs whose cause needs JAX's own record of its traces, which jax 0.8 does not have."""
 

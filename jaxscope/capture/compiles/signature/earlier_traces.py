@@ -14,7 +14,11 @@ from jaxscope.analysis.compiles.causes.signature import (
 )
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.functions import code_of
-from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.signature.reader import (
+    SignatureReader,
+    argument_names,
+    declared_signature,
+)
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written
 
 _MOST = 64
@@ -122,13 +126,15 @@ class EarlierTraces:
 
 
 def _earlier_call(fun: Any, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> _jax.JaxCall:
+    passed = {*argument_names(declared_signature(call), len(trace.args)), *trace.kwargs}
+    omitted = tuple([name for name in call.static_argnames if name not in passed])
     return replace(
         call,
         fun=fun,
         args=trace.args,
         kwargs=trace.kwargs,
         static_argnums=trace.static_argnums,
-        static_argnames=trace.static_argnames,
+        static_argnames=(*trace.static_argnames, *omitted),
         given=None,
         transforms=(),
     )

@@ -66,7 +66,7 @@ class SignatureReader:
         args, kwargs = call.given or (call.args or (), call.kwargs or {})
         arguments: list[TracedArgument] = []
         statics: list[StaticArgument] = []
-        declared = _declared(call)
+        declared = declared_signature(call)
         parameters = () if declared is None else declared.parameters.values()
         names = argument_names(declared, len(args))
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
@@ -206,7 +206,8 @@ def _parameter(value: Any) -> tuple[str, int]:
     return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)
 
 
-def _declared(call: _jax.JaxCall) -> inspect.Signature | None:
+def declared_signature(call: _jax.JaxCall) -> inspect.Signature | None:
+    """Of the jitted function; None where Python cannot tell."""
     if call.signature is not None or call.fun is None:
         return call.signature
     try:
