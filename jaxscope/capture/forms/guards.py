@@ -6,20 +6,25 @@ values are compared by identity.
 
 from __future__ import annotations
 
+import abc
+import collections
 import functools
+import inspect
+import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter, is_
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 from jax.core import Tracer
 
 from jaxscope.capture import _jax
-from jaxscope.capture.forms.reads import MISSING, Reads
+from jaxscope.capture.forms.reads import MISSING, Reads, made_by_user
 from jaxscope.capture.inputs import nnx
-from jaxscope.capture.inputs.mutation import contents, same_contents
+from jaxscope.capture.inputs.mutation import contents, is_users_module, same_contents
 
 MOST_GUARDS = 400
 """Values compared before each reuse: some 20 µs. A function that reads more is traced again."""
@@ -28,9 +33,32 @@ MOST_ELEMENTS = 1024
 """Elements of the NumPy arrays that are compared by value."""
 
 _IMMUTABLE = (
-    "jax jaxlib numpy optax equinox haiku chex jaxtyping functools typing collections enum math "  # noqa: SIM905
-    "operator builtins flax dataclasses".split()
+    "jax jaxlib numpy optax equinox haiku chex jaxtyping typing enum math operator flax "  # noqa: SIM905
+    "dataclasses abc _abc".split()
 )
+"""Libraries whose values do not change, or tell JAX when they do."""
+
+_STATELESS = frozenset(
+    (*_IMMUTABLE, *"builtins collections cmath copy fractions functools itertools".split())  # noqa: SIM905
+) | frozenset("numbers re statistics string types __future__".split())  # noqa: SIM905
+"""Modules of the standard library whose functions read their arguments alone."""
+
+_CONTAINERS = (dict, list, set, bytearray, collections.deque)
+_WATCHED = frozenset((*_CONTAINERS, SimpleNamespace)) | {
+    *(collections.OrderedDict, collections.defaultdict, collections.Counter),
+}
+"""Classes whose objects are compared by their contents."""
+
+_FIXED = frozenset(
+    map(type, (None, False, 0, 0.0, 0j, "", b"", (), range(0), slice(0), ..., NotImplemented))
+) | {
+    *(object, frozenset, property, staticmethod, classmethod, functools.cached_property),
+    *(types.CodeType, types.GenericAlias, types.UnionType, types.MemberDescriptorType),
+    *(types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType),
+    type(vars(inspect.FullArgSpec)["args"]),  # a field of a named tuple
+}
+"""Classes whose objects do not change."""
+
 _CONTENTS = attrgetter("cell_contents")
 
 Check = Callable[[], bool]
@@ -49,9 +77,8 @@ class Guards:
         reads = Reads().from_values({"the function": function, **values})
         if reads.unknown or reads.truncated or reads.caches or reads.generators:
             raise NotReusableError
-        for name, value in reads.named:
-            if not _is_stable(value):
-                raise NotReusableError(name)
+        if not all(map(_is_stable, reads.reached())):
+            raise NotReusableError
         snapshot = reads.snapshot()
         containers, arrays = snapshot.containers(), snapshot.arrays()
         size = sum(len(held) for _, held in containers)
@@ -79,8 +106,8 @@ class Guards:
 
 
 def _settings() -> Check:
-    before = _jax.trace_context()
-    return lambda: bool(_jax.trace_context() == before)
+    before, registered = _jax.trace_context(), abc.get_cache_token()
+    return lambda: abc.get_cache_token() == registered and bool(_jax.trace_context() == before)
 
 
 def _names(scope: Mapping[str, Any], read: Mapping[str, Any]) -> Check:
@@ -106,8 +133,13 @@ def _contents(item: Any, held: Any) -> Check:
     if kind is FunctionType:
         return _function(item)
     if isinstance(item, type):  # with its dunder methods
-        return _same(lambda: vars(item), vars(item))
-    return lambda: same_contents(held, contents(item))
+        bases, members = item.__mro__, _same(lambda: vars(item), vars(item))
+        return lambda: item.__mro__ is bases and members()
+    now: Callable[[], Any] = lambda: contents(item)  # noqa: E731
+    same = _same(now, held) if isinstance(held, dict) else lambda: same_contents(held, now())
+    if isinstance(item, _CONTAINERS):
+        return lambda: type(item) is kind and not _has_attributes(item) and same()
+    return lambda: type(item) is kind and same()
 
 
 def _function(item: FunctionType) -> Check:
@@ -143,10 +175,42 @@ def _array(array: np.ndarray) -> Check:
 
 def _is_stable(value: Any) -> bool:
     """Whether the value cannot change, or its changes are seen by the guards."""
-    if isinstance(value, (ModuleType, type, FunctionType, BuiltinFunctionType, MethodType)):
-        return True
+    kind = type(value)
+    if isinstance(value, ModuleType):
+        return made_by_user(value) or _is_stateless(value.__name__)
+    if isinstance(value, FunctionType):
+        # A function of `functools` dispatches by a registry in its closure.
+        own = value.__code__.co_filename == functools.__file__
+        return not own and _is_stateless(value.__module__)
+    if isinstance(value, (BuiltinFunctionType, MethodType)):
+        owner = value.__self__
+        if isinstance(owner, (ModuleType, type)) or isinstance(value, MethodType):
+            return _is_stable(owner)
+        return type(owner) in _FIXED | {str}
+    if isinstance(value, type):
+        return all(_is_stateless(base.__module__) for base in value.__mro__)
     if nnx.is_nnx(value) or isinstance(value, Tracer):
         return False
-    if contents(value) is not None or isinstance(value, (np.ndarray, functools.partial)):
+    if isinstance(value, (np.ndarray, functools.partial)):
         return True
-    return type(value).__module__.partition(".")[0] in _IMMUTABLE
+    if isinstance(value, _CONTAINERS) and _has_attributes(value):
+        return False
+    return all(map(_is_known, kind.__mro__))
+
+
+def _has_attributes(container: Any) -> bool:
+    """Whether an object of a container's subclass holds more than its items."""
+    return bool(getattr(container, "__dict__", None))
+
+
+def _is_known(kind: type) -> bool:
+    """Whether this class of an object adds no state that is not compared."""
+    if kind in _WATCHED or kind in _FIXED or is_users_module(kind.__module__):
+        return True
+    return kind.__module__ == "collections.abc" or kind.__module__.partition(".")[0] in _IMMUTABLE
+
+
+def _is_stateless(module: str | None) -> bool:
+    """Whether a module is not one of the standard library with a state of its own."""
+    top = (module or "").partition(".")[0]
+    return top == "__main__" or top in _STATELESS or top not in sys.stdlib_module_names

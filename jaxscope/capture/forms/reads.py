@@ -11,11 +11,13 @@ import collections
 import dis
 import functools
 import inspect
+import itertools
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from jaxscope.analysis.python.cell import REFLECTIVE
@@ -65,6 +67,7 @@ class Reads:
         self.words: set[str] = set()
         """Names and attributes in the code of the functions."""
         self._classes: dict[int, tuple[str, type]] = {}
+        self._modules: set[tuple[int, frozenset[str]]] = set()
         self._seen: dict[int, Any] = {}
         self._waiting: collections.deque[tuple[str, Any]] = collections.deque()
 
@@ -82,9 +85,14 @@ class Reads:
     def from_values(self, values: Mapping[str, Any]) -> Reads:
         """Add these values by name."""
         for name, value in values.items():
+            self._is_passed(value)
             self._add(name, value)
         self._walk()
         return self
+
+    def reached(self) -> Iterable[Any]:
+        """Every value that was followed, with and without a name."""
+        return self._seen.values()
 
     def contents(self) -> dict[int, Any]:
         """The present contents of the user's modules, classes and closure cells, by identity."""
@@ -125,6 +133,8 @@ class Reads:
             if value in (open, input, breakpoint) or name in ("open", "input", "breakpoint"):
                 self.outside = self.outside or name
             self.unknown = self.unknown or name in REFLECTIVE
+            if value is not None:
+                self.imported.append((vars(builtins), name, value))
             return
         value = scope[name]
         self.bindings.append((scope, name, value))
@@ -163,12 +173,16 @@ class Reads:
             for part in (value.func, value.args, value.keywords):
                 self._below(name, part)
         elif isinstance(value, type):
+            if is_users_module(type(value).__module__):
+                self._below(name, type(value))
             if is_users_module(value.__module__):
                 for base in filter(lambda one: is_users_module(one.__module__), value.__mro__):
                     self._classes.setdefault(id(base), (name, base))
                     for member in vars(base).values():
                         self._below(name, getattr(member, "__func__", member))
                         self._below(name, getattr(member, "fget", None))
+                        if isinstance(member, functools.cached_property):
+                            self._below(name, member.func)
         elif not isinstance(value, ModuleType):
             if is_users_module(type(value).__module__):
                 self._below(name, type(value))
@@ -177,6 +191,7 @@ class Reads:
 
     def _below(self, name: str, value: Any) -> None:
         """Follow a value that has no name of its own: only what may lead to code or state."""
+        self._is_passed(value)
         if value is None or id(value) in self._seen or type(value) in _LEAVES:
             return
         if len(self._seen) >= MOST_VALUES:
@@ -197,28 +212,51 @@ class Reads:
             value = scope.get(name)
             if isinstance(value, ModuleType):
                 self._module(name, value, text.attributes)
-                by_name = "__dict__" in text.attributes or "getattr" in text.names
-                self.unknown = self.unknown or (by_name and _made_by_user(value))
-        self.unknown = self.unknown or "IMPORT_NAME" in text.operations
         for free, cell, value in closure(function):
             self.cells.append((free, cell, value))
             self._add(free, value)
+            if isinstance(value, ModuleType):
+                self._module(free, value, text.attributes)
+        free_values = {free: value for free, _, value in closure(function)}
+        for name, *attributes in text.chains:
+            self._is_passed(_end(free_values.get(name, scope.get(name)), attributes))
+        reflects = "IMPORT_NAME" in text.operations or not _REFLECTIVE.isdisjoint(text.attributes)
+        self.unknown = self.unknown or reflects
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._below(function.__name__, default)
 
+    def _is_passed(self, value: Any) -> None:
+        """Note a module of the user, or JAX's settings, whose attributes other code may read."""
+        if value is jax.config or (isinstance(value, ModuleType) and made_by_user(value)):
+            self.unknown = True
+
     def _module(self, name: str, module: ModuleType, used: Iterable[str]) -> None:
-        scope, made_by_user = vars(module), _made_by_user(module)
+        used = frozenset(used)
+        if (id(module), used) in self._modules:
+            return
+        self._modules.add((id(module), used))
+        scope, of_user = vars(module), made_by_user(module)
         for attribute in used:
             if attribute not in scope:
                 continue
-            (self.bindings if made_by_user else self.imported).append(
-                (scope, attribute, scope[attribute])
-            )
-            if made_by_user:
-                self._add(f"{name}.{attribute}", scope[attribute])
+            value = scope[attribute]
+            (self.bindings if of_user else self.imported).append((scope, attribute, value))
+            if of_user:
+                self._add(f"{name}.{attribute}", value)
+            if isinstance(value, ModuleType):
+                self._module(f"{name}.{attribute}", value, used)
 
 
-def _made_by_user(module: ModuleType) -> bool:
+def _end(value: Any, attributes: Iterable[str]) -> Any:
+    """The last value that these attributes of modules lead to."""
+    for attribute in attributes:
+        if not isinstance(value, ModuleType) or attribute not in vars(value):
+            return value
+        value = vars(value)[attribute]
+    return value
+
+
+def made_by_user(module: ModuleType) -> bool:
     return is_users_module(module.__name__) or vars(module).get("__spec__") is None
 
 
@@ -240,7 +278,7 @@ def _children(value: Any) -> Iterable[Any]:
         return value
     held = contents(value)
     if isinstance(held, dict):
-        return list(held.values())
+        return [*held, *held.values()]
     return () if held is None or isinstance(held, bytearray) else list(held)
 
 
@@ -254,7 +292,7 @@ def bound(value: Any) -> Iterable[Any]:
         if isinstance(inner, FunctionType) and is_user_file(inner.__code__.co_filename):
             yield value.__self__
     elif isinstance(value, functools.partial):
-        yield from (*value.args, *value.keywords.values(), *bound(value.func))
+        yield from (*value.args, value.keywords, *value.keywords.values(), *bound(value.func))
 
 
 class _Text(NamedTuple):
@@ -264,66 +302,32 @@ class _Text(NamedTuple):
     """Names of the globals."""
     attributes: frozenset[str]
     operations: frozenset[str]
+    chains: frozenset[tuple[str, ...]]
+    """Names of globals and free variables, each with the attributes that are read from it."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _text(code: CodeType) -> _Text:
     found = [i for one in (code, *all_codes(code)) for i in dis.get_instructions(one)]
+    found = [i for i in found if i.opname != "EXTENDED_ARG"]
     return _Text(
         tuple(dict.fromkeys(str(i.argval) for i in found if i.opname in _OF_GLOBALS)),
-        frozenset(str(i.argval) for i in found if i.opname in ("LOAD_ATTR", "LOAD_METHOD")),
+        frozenset(str(i.argval) for i in found if i.opname in _OF_ATTRIBUTES),
         frozenset(i.opname for i in found),
+        frozenset(_chain(found, at) for at, i in enumerate(found) if i.opname in _OF_VARIABLES),
     )
 
+
+def _chain(found: Sequence[dis.Instruction], at: int) -> tuple[str, ...]:
+    following = itertools.takewhile(lambda i: i.opname in _OF_ATTRIBUTES, found[at + 1 :])
+    return (str(found[at].argval), *(str(i.argval) for i in following))
+
+
+_OF_ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_REFLECTIVE = frozenset(("__subclasses__", "__globals__", "__closure__", "f_globals", "user_ns"))
+"""Attributes that reach values without naming them."""
 
 _OF_GLOBALS = frozenset(
     ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 )
-
-
-class RandomState:
-    """The states of Python's and NumPy's global generators, and of those that code can reach."""
-
-    def __init__(self, generators: Iterable[Any]) -> None:
-        self._generators = tuple(generators)
-        self._before = self._read()
-
-    def changed(self) -> bool:
-        return not _equal(self._before, self._read())
-
-    def restore(self) -> None:
-        ours, numpys, others = self._before
-        random.setstate(ours)
-        np.random.set_state(numpys)
-        for generator, state in zip(self._generators, others, strict=True):
-            if isinstance(generator, random.Random):
-                generator.setstate(state)
-            elif isinstance(generator, np.random.RandomState):
-                generator.set_state(state)
-            else:
-                generator.bit_generator.state = state
-
-    def _read(self) -> tuple[Any, Any, tuple[Any, ...]]:
-        return (
-            random.getstate(),
-            np.random.get_state(),
-            tuple([_state(generator) for generator in self._generators]),
-        )
-
-
-def _state(generator: Any) -> Any:
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state()
-    return generator.bit_generator.state
-
-
-def _equal(before: Any, now: Any) -> bool:
-    if isinstance(before, np.ndarray):
-        return bool(np.array_equal(before, now))
-    if isinstance(before, dict):
-        return all(_equal(before[key], now[key]) for key in before)
-    if isinstance(before, (tuple, list)):
-        return all(_equal(a, b) for a, b in zip(before, now, strict=True))
-    return bool(before == now)
+_OF_VARIABLES = _OF_GLOBALS | {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}

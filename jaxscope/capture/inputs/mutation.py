@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import itertools
 import queue
 import sys
 import threading
@@ -247,11 +248,14 @@ _NOT_RESTORED = frozenset(
 
 def _named(where: str, item: Any, held: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(item, dict):
-        return ((f"{where}[{key!r}]", child) for key, child in held.items())
+        values = ((f"{where}[{key!r}]", child) for key, child in held.items())
+        return itertools.chain(values, ((where, key) for key in held if is_users_object(key)))
     if isinstance(held, dict) and not isinstance(item, types.ModuleType):
         return ((f"{where}.{key}", child) for key, child in held.items())
     if isinstance(item, (list, collections.deque)):
         return ((f"{where}[{i}]", child) for i, child in enumerate(held))
+    if isinstance(item, set):
+        return ((where, child) for child in held)
     return iter(())
 
 

@@ -18,7 +18,8 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.forms.made_of import options_of, transforms_of
-from jaxscope.capture.forms.reads import RandomState, Reads
+from jaxscope.capture.forms.random_state import RandomState
+from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.reuse import ReusableCall, Signature, signature
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.inputs import nnx
