@@ -123,6 +123,9 @@ class Applied:
 NNX_STATE = "nnx_state"
 """The argument with the arrays of all Flax NNX objects of a cell, by their paths."""
 
+ABSTRACT = "jax.ShapeDtypeStruct, so compiled and not run"
+"""The reason of an input that has a shape and a type, and no values."""
+
 _NO_COST = Unavailable("the cost was not requested")
 _NO_MEMORY = Unavailable("the memory was not requested")
 _NO_PEAKS = Unavailable("the peaks of this device have not been measured; run %jaxdevices")

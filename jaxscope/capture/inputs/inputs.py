@@ -26,7 +26,7 @@ from jaxscope.capture.inputs.traced_or_static import (
 from jaxscope.capture.options.composition import root
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.model import Value, ValueKind
-from jaxscope.model.program import NNX_STATE
+from jaxscope.model.program import ABSTRACT, NNX_STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class Inputs:
 
     def _choose(self, value: Any, in_module: bool) -> Choice:
         if self._shapes and isinstance(value, jax.ShapeDtypeStruct):
-            return Choice(True, "jax.ShapeDtypeStruct, so compiled and not run")
+            return Choice(True, ABSTRACT)
         return choose(value, in_module=in_module)
 
     def _check_traced(self) -> None:

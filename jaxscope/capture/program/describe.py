@@ -83,26 +83,33 @@ def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
 
 
 def constants(
-    handles: Handles, function: Any = None, namespace: Mapping[str, Any] | None = None
+    handles: Handles,
+    function: Any = None,
+    namespace: Mapping[str, Any] | None = None,
+    statics: Sequence[Value] = (),
 ) -> tuple[Value, ...]:
     """Arrays that the program captured instead of taking them as arguments.
 
-    Those that the function or the namespace has a name for have that, others a number.
+    Those that the function or the namespace has a name for have that, others a number. A Ref that
+    is already listed as static is left out.
     """
     arrays = _jax.constants_in(getattr(handles.traced, "jaxpr", None))
     names: Mapping[Hashable, str] = {}
     if arrays:
         with contextlib.suppress(Exception):  # an object of the user's that cannot be read
             names = variables_of(arrays, function, namespace or {})
+    listed = {value.name for value in statics}
+    named = [names.get(_jax.array_key(value), f"constant {i}") for i, value in enumerate(arrays)]
     return tuple(
         Value(
-            names.get(_jax.array_key(value), f"constant {i}"),
+            name,
             ValueKind.CONSTANT,
             aval_text(value),
             nbytes(value),
             reason="captured while tracing",
         )
-        for i, value in enumerate(arrays)
+        for name, value in zip(named, arrays, strict=True)
+        if not (isinstance(value, jax.Ref) and name in listed)
     )
 
 

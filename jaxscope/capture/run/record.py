@@ -215,7 +215,7 @@ def _program(finished: FinishedRun, facts: ProgramFacts, given: Invocation) -> P
         (*inputs, *facts.statics),
         outputs,
         constants=live.constants(
-            handles, request.called or request.jitted, given.context.namespace
+            handles, request.called or request.jitted, given.context.namespace, facts.statics
         ),
         equations=tagged.equations,
         timings=finished.measured.timings,

@@ -10,6 +10,7 @@ from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roo
 from jaxscope.model.compiler.target import CompiledFor
 from jaxscope.model.compiles import LINKED_AGAIN, CauseKind, unobserved
 from jaxscope.model.profile import CellProfile
+from jaxscope.model.program import ABSTRACT
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
 
 
@@ -95,6 +96,8 @@ def _time(program: Program, form: Form) -> str:
         return ""
     if form in (Form.DECORATOR, Form.FUNCTION):
         return "run by the cell, not timed"
+    if any(value.reason == ABSTRACT for value in program.inputs):
+        return "not run (jax.ShapeDtypeStruct)"
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
 
 

@@ -296,6 +296,13 @@ def test_a_jitted_function_that_writes_a_ref_is_reported_and_runs_once(
         np.testing.assert_allclose(now, notebook.names[found])
 
 
+def test_a_ref_that_a_cell_writes_is_listed_once(notebook: Notebook) -> None:
+    notebook.must("r = jax.new_ref(x)")
+    notebook.must("%%jaxjit -n 1\nr[...] += 1")
+    program = jaxscope.last().programs[0]
+    assert [value.name for value in (*program.inputs, *program.constants)] == ["r"]
+
+
 def test_names_stay_the_functions_that_python_made(notebook: Notebook) -> None:
     notebook.must("%%jaxjit -q -n 1\ndef f(v):\n    return v * 2\ny = f(x)")
     f = notebook.names["f"]

@@ -11,6 +11,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.model import Program, Value, ValueKind
+from jaxscope.model.program import ABSTRACT
 from jaxscope.view.base.document import SEPARATOR
 from jaxscope.view.bundle.payload import payload
 from jaxscope.view.bundle.tabs import tabs
@@ -71,6 +72,11 @@ def time_of(record: m.Record) -> str:
 )
 def test_time_says_how_often_it_ran(timings: tuple[m.Timing, ...], text: str) -> None:
     assert time_of(small(timings=timings)) == text
+
+
+def test_a_program_of_shapes_was_not_run_because_of_them() -> None:
+    shape = m.Value("x", m.ValueKind.TRACED, "float32[3]", 12, reason=ABSTRACT)
+    assert time_of(small(timings=(), inputs=(shape,))) == "not run (jax.ShapeDtypeStruct)"
 
 
 def test_a_script_is_told_its_own_way_of_not_running() -> None:
