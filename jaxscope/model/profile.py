@@ -292,6 +292,8 @@ class CellProfile:
     """Arrays alive after the cell, of all cells, by the line that made them."""
     waited_s: float = 0.0
     """From the end of the last line until the dispatched work was done."""
+    ended_by: str = ""
+    """Type of the exception that ended the cell; empty where it ran to its end."""
 
 
 @dataclass(frozen=True, slots=True)

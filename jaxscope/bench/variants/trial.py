@@ -38,6 +38,7 @@ from jaxscope.results.trials import Trials
 NO_ORIGIN = (
     "This report does not hold its code and inputs: run the cell or the call again with %jaxjit."
 )
+_ENDED = "The cell ended with {}, so it cannot be tried: run it again without the error."
 NOT_RUN = (
     "This report is of a program for {}, which was compiled and not run: run it with %jaxjit "
     "without --target."
@@ -92,6 +93,8 @@ def runnable(record: Record, origin: RunOrigin | None) -> RunOrigin:
     for program in record.programs:
         if program.target is not None:
             raise TrialError(NOT_RUN.format(program.target.target))
+    if record.profile is not None and record.profile.ended_by:
+        raise TrialError(_ENDED.format(record.profile.ended_by))
     if origin is None or origin.form not in FORMS:
         raise TrialError(NO_ORIGIN)
     return origin

@@ -112,7 +112,10 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
                 session, failed = None, str(unread)
     epoch = time.time_ns() - time.perf_counter_ns()
     thread = threading.current_thread().name
-    watched = _Watched(text, clock, zero, settling, ended, tuple(recorder.calls), epoch, thread)
+    ended_by = "" if error is None else type(error).__name__
+    watched = _Watched(
+        text, clock, zero, settling, ended, tuple(recorder.calls), epoch, thread, ended_by
+    )
     notes: list[str] = []
     if error is not None:
         notes.append(_stopped(error, text))
@@ -237,6 +240,8 @@ class _Watched:
     """The time since the epoch at which Python's clock was zero, in nanoseconds."""
     thread: str
     """The name of the thread that ran the cell."""
+    ended_by: str
+    """Type of the exception that ended the cell; empty where it ran to its end."""
 
 
 def _profiled(
@@ -278,6 +283,7 @@ def _profiled(
         phases=compile_phases(events),
         live=_live(sources, context.cell_name),
         waited_s=max(watched.ended - watched.settling, 0) * 1e-9,
+        ended_by=watched.ended_by,
     )
     isolated: dict[str, Profile | Unavailable] = {}
     if plan.isolate_lines:

@@ -42,8 +42,8 @@ def chapter(record: Record) -> Chapter | None:
 
 
 def _eager(record: Record, found: CellProfile) -> Iterator[str]:
-    """The magics that profile compiled code, where the cell ran none."""
-    if found.eager and not record.programs:
+    """The magics that profile compiled code, where the cell ran to its end without any."""
+    if found.eager and not record.programs and not found.ended_by:
         yield (
             f"The cell ran eagerly: {words.count(found.eager, 'operation')} outside any jit. "
             "`%%jaxjit --profile` compiles its functions and profiles them; `%jaxprof f(x)` "

@@ -87,6 +87,22 @@ def test_a_profiled_cell_that_can_run_only_once(notebook: Notebook) -> None:
         notebook.must("b = jnp.ones(64)")
 
 
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [("step(b[:3])", "TypeError"), ("raise KeyboardInterrupt", "KeyboardInterrupt")],
+)
+def test_a_profiled_cell_that_did_not_run_to_its_end(
+    notebook: Notebook, last: str, kind: str
+) -> None:
+    notebook.must("@jax.jit\ndef step(v):\n    return b - v")
+    failed = notebook.run(f"%%jaxprof\nfor i in range(20):\n    s = jnp.sin(m) * 2 + i\n{last}")
+    assert type(failed.error).__name__ == kind
+    assert "eagerly" not in f"{failed.text}{failed.printed}"
+    assert notebook.run("%jaxtry").message == (
+        f"The cell ended with {kind}, so it cannot be tried: run it again without the error."
+    )
+
+
 def test_a_change_of_the_results_is_no_fix(notebook: Notebook) -> None:
     notebook.must("i, t = jnp.array([1, 99] * 500), jnp.ones((50, 50))")
     notebook.must("%%jaxjit -n 1\ny = jax.nn.one_hot(i, 50) @ t")

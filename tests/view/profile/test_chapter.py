@@ -394,6 +394,8 @@ def test_a_cell_that_mostly_compiled_says_so_and_draws_no_bars(golden: Record) -
     with_program = profile_cell.chapter(dataclasses.replace(golden, profile=found))
     assert with_program is not None
     assert "eagerly" not in " ".join(with_program.lead)
+    ended = dataclasses.replace(record, profile=dataclasses.replace(found, ended_by="TypeError"))
+    assert "eagerly" not in text(ended, 120)
     warm = dataclasses.replace(record, profile=dataclasses.replace(found, compile_s=0.1))
     assert headline not in text(warm, 120)
     assert "█" in text(warm, 120)
