@@ -15,13 +15,18 @@ _COUNTS = (
 )
 
 
-def quantities(before: Record, old: Program, after: Record, new: Program) -> tuple[Quantity, ...]:
-    """Every figure that at least one of the programs has."""
-    made = [_time(old, new), *_work(old, new), *_compiles(before, old, after, new)]
+def quantities(
+    before: Record, old: Program, after: Record, new: Program, *, same: bool
+) -> tuple[Quantity, ...]:
+    """Every figure that at least one of the programs has.
+
+    `same`: they were compiled to the same code in the same environment, so no time is judged.
+    """
+    made = [_time(old, new, same), *_work(old, new), *_compiles(before, old, after, new)]
     return tuple(q for q in made if q.before is not None or q.after is not None)
 
 
-def _time(old: Program, new: Program) -> Quantity:
+def _time(old: Program, new: Program, same: bool) -> Quantity:
     first, second = _timing(old), _timing(new)
     before, after = _interval(first), _interval(second)
     verdict: TimeVerdict | None = None
@@ -34,7 +39,7 @@ def _time(old: Program, new: Program) -> Quantity:
             note = "one is a first call only, so the times are not comparable"
         elif before is None or after is None:
             note = "fewer than 6 rounds give no 95 % interval"
-        else:
+        elif not same:
             verdict = judge(before, after)
             note = "the 95 % intervals overlap" if verdict is TimeVerdict.UNCLEAR else ""
     return Quantity(
@@ -113,7 +118,7 @@ def _made(record: Record, program: Program) -> list[Compile]:
 
 
 def line_times(
-    old: Program, new: Program, sources: SourcePairs
+    old: Program, new: Program, sources: SourcePairs, *, same: bool = False
 ) -> tuple[tuple[LineTimeChange, ...], str]:
     """Time by line where both programs were profiled, the largest change first; else a note."""
     first, second = old.profile, new.profile
@@ -130,7 +135,7 @@ def line_times(
     for row in first.lines:
         to = sources.later(row.place.source, row.place.line)
         match = later.pop((*to, row.place.phase), None) if to is not None else None
-        found.append(_line_time(row, match, to, sources))
+        found.append(_line_time(row, match, to, sources, same))
     found += [
         _line_time(None, row, (row.place.source, row.place.line), sources) for row in later.values()
     ]
@@ -139,7 +144,11 @@ def line_times(
 
 
 def _line_time(
-    old: LineTime | None, new: LineTime | None, to: tuple[int, int] | None, sources: SourcePairs
+    old: LineTime | None,
+    new: LineTime | None,
+    to: tuple[int, int] | None,
+    sources: SourcePairs,
+    same: bool = False,
 ) -> LineTimeChange:
     place = old.place if old is not None else None
     if to is not None:
@@ -149,6 +158,7 @@ def _line_time(
         name, code = sources.before[at[0]].name, sources.code(*at, earlier=True)
     row = new or old
     before, after = _observed_range(old), _observed_range(new)
+    verdict = None if old is None or new is None else judge(before, after)
     return LineTimeChange(
         name,
         place.line if place is not None else None,
@@ -162,7 +172,7 @@ def _line_time(
             None if new is None else new.seconds,
             before_range=before,
             after_range=after,
-            verdict=judge(before, after) if old is not None and new is not None else None,
+            verdict=TimeVerdict.UNCLEAR if same and verdict else verdict,
         ),
     )
 

@@ -85,13 +85,16 @@ def _program(
         return program, found or Stage(kind, unavailable=_NOT_SAVED)
 
     kinds = [kind for kind in StageKind if not kind.on_request]
-    times, note = line_times(old, new, sources)
+    stages = tuple(_compare_stages(stage(old, k), stage(new, k), sources) for k in kinds)
+    compiled = any(one.kind is StageKind.OPTIMIZED_HLO and one.same for one in stages)
+    same = compiled and not any(_environment(before, after))
+    times, note = line_times(old, new, sources, same=same)
     return ProgramDiff(
         old.title,
         new.title,
-        quantities(before, old, after, new),
+        quantities(before, old, after, new, same=same),
         tuple(_values(old, new)),
-        tuple(_compare_stages(stage(old, k), stage(new, k), sources) for k in kinds),
+        stages,
         line_times=times,
         notes=(note,) if note else (),
     )

@@ -30,6 +30,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.model.profile import LineTime, Profile, SourceLine
 from jaxscope.model.record import Environment
 from jaxscope.model.report_diff import ChangeKind, TimeVerdict
 
@@ -261,6 +262,37 @@ def test_a_verdict_needs_intervals_that_do_not_overlap(
     (program,) = compare(record("", "", before), record("", "", after)).programs
     time = program.quantities[0]
     assert (time.verdict, time.note) == (verdict, note)
+
+
+def test_no_time_is_judged_where_the_compiled_program_is_the_same() -> None:
+    def compiled(text: str, seconds: float, flags: tuple[tuple[str, str], ...] = ()) -> Record:
+        made = record("y = sin(x)", "", (seconds,) * 8)
+        stages = (Stage(StageKind.OPTIMIZED_HLO, text),)
+        line = LineTime(
+            SourceLine(0, 1, Phase.PRIMAL),
+            seconds,
+            low_s=seconds,
+            high_s=seconds,
+            range_s=(seconds, seconds),
+        )
+        profile = Profile("cpu:0", (), 1, (), (line,))
+        (program,) = made.programs
+        program = dataclasses.replace(program, stages=stages, profile=profile)
+        environment = dataclasses.replace(made.environment, flags=flags)
+        return dataclasses.replace(made, programs=(program,), environment=environment)
+
+    def verdicts(before: Record, after: Record) -> set[TimeVerdict | None]:
+        (program,) = compare(before, after).programs
+        (line,) = program.line_times
+        return {program.quantities[0].verdict, line.seconds.verdict}
+
+    old = compiled(HLO, 0.5)
+    assert verdicts(old, compiled(HLO, 1.0)) == {TimeVerdict.UNCLEAR}
+    # Other code, and other settings of the runtime, may be slower.
+    other = HLO.replace("add(", "subtract(", 1)
+    assert other != HLO
+    assert verdicts(old, compiled(other, 1.0)) == {TimeVerdict.SLOWER}
+    assert verdicts(old, compiled(HLO, 1.0, (("XLA_FLAGS", "-"),))) == {TimeVerdict.SLOWER}
 
 
 def test_findings_are_matched_by_kind_and_line_wherever_the_line_moved() -> None:
