@@ -29,6 +29,7 @@ _EXAMPLES = """
     %jaxdiff 3 5              the reports of In [3] and In [5]
     %jaxdiff -o d before      keeps it: d.stage("optimized_hlo").groups, d.quantities
 """
+_SAVED = (".json", ".json.gz")
 _NAME_THEM = (
     "Keep reports with `-o` (`%%jaxjit -o before`) and name two of them: %jaxdiff before after."
 )
@@ -139,7 +140,14 @@ class Differences(Family):
         if ":" in name or name == "cpu":
             return self._of_target(name)
         if not transforms.is_name(name):
-            raise usage_error(f"%jaxdiff takes names of variables, and {name!r} is not a name.")
+            fix = (
+                f" Load it first: before = jaxscope.load({name!r})."
+                if name.endswith(_SAVED)
+                else ""
+            )
+            raise usage_error(
+                f"%jaxdiff takes names of variables, and {name!r} is not a name.{fix}"
+            )
         if name not in space:
             raise usage_error(f"There is no variable `{name}`. {_NAME_THEM}")
         value = space[name]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,11 +77,26 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(shell: Any, capsys: Any) 
     assert "`a` is the last report itself" in refused(shell, "%jaxdiff a", capsys)
     assert "There is no variable `b`" in refused(shell, "%jaxdiff a b", capsys)
     assert "`x` is not a report; its type is ArrayImpl." in refused(shell, "%jaxdiff a x", capsys)
-    assert "'a.b' is not a name" in refused(shell, "%jaxdiff a.b", capsys)
+    assert refused(shell, "%jaxdiff a.b", capsys).rstrip().endswith("'a.b' is not a name.")
     assert "got 3 names: a a a" in refused(shell, "%jaxdiff a a a", capsys)
     assert "-o needs a name" in refused(shell, "%jaxdiff -o 1 a", capsys)
     assert "There is no option --wrong" in refused(shell, "%jaxdiff --wrong", capsys)
     assert "There is no option --wrong" in refused(shell, "%jaxdiff a a --wrong", capsys)
+
+
+def test_a_saved_report_is_compared_as_the_refusal_of_its_path_says(
+    shell: Any, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell.run_cell(BEFORE.replace("-n 0", "-n 0 -o a"))
+    for path in ("old.json", "old.json.gz"):
+        shell.user_ns["a"].save(path)
+        said = refused(shell, f"%jaxdiff {path} a", capsys)
+        fix = re.search(r"Load it first: (before = .*)\.$", said.strip())
+        assert fix is not None
+        assert shell.run_cell(f"import jaxscope\n{fix[1]}").success
+        assert shell.run_cell("%jaxdiff -q before a").success
+        assert "the same program" in capsys.readouterr().out
 
 
 def test_the_same_report_twice_is_the_same_program(shell: Any, capsys: Any) -> None:
