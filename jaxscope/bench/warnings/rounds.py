@@ -127,11 +127,15 @@ def _drifting(samples: Sequence[float]) -> Iterator[BenchWarning]:
     moved = stats.drift(samples)
     if moved is None or abs(moved) <= DRIFTING:
         return
-    if moved >= 1:
-        much = f"{1 + moved:.3g} times as long as the first"
+    ratio = 1 + moved
+    if ratio >= 2:
+        text = f"the second half took {ratio:.3g} times as long as the first"
+    elif 0 < ratio <= 0.5:
+        text = f"the first half took {1 / ratio:.3g} times as long as the second"
     else:
-        much = f"{100 * abs(moved):.0f} % {'longer' if moved > 0 else 'less time'} than the first"
-    yield BenchWarning("J302", f"The times drift: the second half took {much}.")
+        much = f"{100 * abs(moved):.0f} % {'longer' if moved > 0 else 'less time'}"
+        text = f"the second half took {much} than the first"
+    yield BenchWarning("J302", f"The times drift: {text}.")
 
 
 def _near_the_overhead(samples: Sequence[float], overhead_s: float) -> Iterator[BenchWarning]:

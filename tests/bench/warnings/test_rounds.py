@@ -328,6 +328,22 @@ def test_j302_drift():
     assert "J302" not in judged(sampled([1.0] * 30 + [0.96] * 30))
 
 
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        (3.0, "the second half took 3 times as long as the first"),
+        (1.5, "the second half took 50 % longer than the first"),
+        (0.6, "the second half took 40 % less time than the first"),
+        (0.5, "the first half took 2 times as long as the second"),
+        (0.002, "the first half took 500 times as long as the second"),
+    ],
+)
+def test_j302_is_a_ratio_from_twice_the_time_in_both_directions(second: float, text: str):
+    moved = sampled([1.0] * 40 + [second] * 40)
+    found = [d for d in round_warnings.row_warnings(moved, 0.0, {}) if d.code == "J302"]
+    assert found == [BenchWarning("J302", f"The times drift: {text}.")]
+
+
 def test_j303_a_call_as_short_as_the_harness():
     short = [1e-7] * 60
     (warning,) = round_warnings.row_warnings(sampled(short), 5e-8, {})
