@@ -136,7 +136,8 @@ class PlainCall(TracedForm):
         refused = refused_donation(inputs.arguments.donated_arrays(), namespace, call.mentioned)
         if refused is not None:
             raise refused
-        held = {id(part) for part in bound(call.function)}  # with the user's names for them
+        # With the user's names for them.
+        held = {id(part) for part in (call.function, *bound(call.function))}
         known = [name for name in call.mentioned if name in namespace]
         named = {name: namespace[name] for name in known if id(namespace[name]) in held}
         reads = Reads().from_values({**named, call.name: call.function, **values})

@@ -255,6 +255,7 @@ class Trainer:
     def fit(self, v):
         self.w = self.w + v.sum()
         return self
+    __call__ = fit
 trainer = Trainer(w)
 fit, hooks = trainer.fit, {"fit": trainer.fit}
 def note(rows, v):
@@ -268,6 +269,8 @@ def note(rows, v):
     [
         ("%jaxjit -q trainer.fit(x)", "trainer"),
         ("%jaxprof -q trainer.fit(x)", "trainer"),
+        ("%jaxjit -q trainer(x).w", "trainer"),
+        ("%jaxjit -q trainer(x)", "trainer"),
         ("%jaxgrad -q trainer.fit(x).w.sum()", "trainer"),
         ("%jaxjit -q (lambda v: fit(v).w)(x)", "fit"),
         ("%jaxjit -q functools.partial(note, rows)(x)", "rows"),
