@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -197,6 +197,45 @@ def test_eval_of_an_nnx_model_is_named_and_alternating_compiles_nothing_more() -
         run(model, V)
 
     assert causes(program) == [(K.STATIC_VALUE, "model.dropout.deterministic", "False", "True")]
+
+
+def test_a_replaced_nnx_optimizer_has_one_cause_for_its_structure() -> None:
+    nnx, optax = pytest.importorskip("flax.nnx"), pytest.importorskip("optax")
+
+    class Here(NamedTuple):
+        """The state of an optimizer that keeps nothing."""
+
+    class There(NamedTuple):
+        """Another one."""
+
+    states: list[type] = []
+    keeping_nothing = optax.GradientTransformation(
+        lambda params: states[-1](), lambda grads, state, params=None: (grads, state)
+    )
+    model = nnx.Linear(3, 3, rngs=nnx.Rngs(0))
+
+    def made(transformation: Any, state: type = Here) -> Any:
+        states.append(state)
+        return nnx.Optimizer(model, transformation, wrt=nnx.Param)
+
+    def replaced(*optimizers: Any) -> Any:
+        def steps() -> Generator[None]:
+            run = nnx.jit(lambda opt, x: x * 2)
+            run(optimizers[0], V)
+            yield
+            run(optimizers[1], V)
+
+        (found,) = recompiles(steps)
+        return [(one.kind, one.path) for one in found.causes]
+
+    assert replaced(made(optax.adam(0.1)), made(optax.sgd(0.1))) == [
+        (K.STATIC_IDENTITY, "opt.tx.init"),
+        (K.STRUCTURE, "opt.opt_state[0].count"),
+    ]
+    # Without a leaf that came or went, the structure is all that differs.
+    assert replaced(made(keeping_nothing), made(keeping_nothing, There)) == [
+        (K.STRUCTURE, "opt.opt_state")
+    ]
 
 
 def test_nnx_variables_whose_metadata_has_a_different_order_are_no_change() -> None:

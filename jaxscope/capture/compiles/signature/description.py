@@ -123,6 +123,11 @@ class Description:
         self._add(path, name, token, PartKind.CLASS)
         return token
 
+    def container(self, tree: Any, path: str) -> None:
+        """A container at this path, of which only its treedef is known."""
+        text, token = self._with_eq(tree, type(tree))
+        self._add(path, text, token, PartKind.CLASS)
+
     def unread(self, path: str) -> None:
         """There may be more at this path."""
         self._add(path, "…", 0, PartKind.UNREAD)

@@ -19,6 +19,7 @@ _OWN = ("_pytree__nodes", "_pytree__state")
 def graphdef_fields(value: Any) -> list[tuple[str, Any]] | None:
     """`('.dropout.deterministic', False)` for each static attribute; None for anything else.
 
+    A container that is not of Flax has its treedef.
     Reads `GraphDef.nodes` and `.attributes`, depth first, as on flax 0.12.
     """
     if type(value).__name__ != "GraphDef":
@@ -75,7 +76,10 @@ def _node(nodes: Any, attributes: Any, path: str) -> Iterator[tuple[str, Any]]:
         return
     yield path, kind
     metadata = node.metadata
-    if metadata is not kind and not path.endswith(_OWN):
+    tree = getattr(metadata, "treedef", None)
+    if isinstance(tree, jax.tree_util.PyTreeDef):
+        yield path, tree
+    elif metadata is not kind and not path.endswith(_OWN):
         yield f"{path}.metadata", metadata
     for _ in range(getattr(node, "num_attributes", 0)):
         key, held = next(attributes)

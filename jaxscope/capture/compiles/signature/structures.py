@@ -113,7 +113,10 @@ def _walk(value: Any, path: str, found: Description) -> None:
     if (fields := graphdef_fields(value)) is not None:
         prefix = path.removesuffix("._graphdef")
         for at, one in fields:
-            found.field(one, prefix + at)
+            if isinstance(one, jax.tree_util.PyTreeDef):
+                found.container(one, prefix + at)
+            else:
+                found.field(one, prefix + at)
         return
     found.node(kind, path)
     if kind is not dict and static is not None:
