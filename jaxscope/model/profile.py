@@ -244,6 +244,8 @@ class CellLine:
     """The eager operations among them."""
     compile_s: float = 0.0
     """Part of `host_s` spent tracing, lowering and compiling."""
+    others_s: float = 0.0
+    """Part of `host_s` in which work of other lines was unfinished; 0 for short lines."""
 
 
 @dataclass(frozen=True, slots=True)

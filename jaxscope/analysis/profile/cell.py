@@ -13,6 +13,8 @@ from jaxscope.analysis.trace.event import Op, TraceEvent, shares
 from jaxscope.model.profile import CellLine, CellProfile, CompilePhase, SourceLine
 
 _NS = 1e-9
+_LONG = 0.1
+"""Share of the cell from which a line is looked at for the work of others."""
 _DISPATCH = re.compile(r"PjitFunction\((.*)\)$")
 
 
@@ -161,6 +163,44 @@ def cell_profile(
         eager_s=eager_s,
     )
     return profile, by_op
+
+
+def with_others(
+    profile: CellProfile,
+    runs: Sequence[ProgramExecution],
+    line_at: Callable[[float], int],
+    spans: Callable[[int], Sequence[tuple[float, float]]],
+) -> CellProfile:
+    """The profile with `CellLine.others_s`; `spans` gives the intervals on a line, in order."""
+    work = sorted((run.dispatched, run.end, line_at(run.dispatched)) for run in runs)
+
+    def others(row: CellLine) -> float:
+        if row.host_s < _LONG * profile.wall_s:
+            return 0.0
+        unfinished = [(start, end) for start, end, line in work if line not in (0, row.line)]
+        return min(_common(spans(row.line), unfinished) * _NS, row.host_s)
+
+    rows = tuple([replace(row, others_s=others(row)) for row in profile.lines])
+    return replace(profile, lines=rows)
+
+
+def _common(spans: Iterable[tuple[float, float]], work: Iterable[tuple[float, float]]) -> float:
+    """The time in any of `spans`, which are disjoint, and in any of `work`; both are sorted."""
+    busy: list[tuple[float, float]] = []
+    for start, end in work:
+        if busy and start <= busy[-1][1]:
+            busy[-1] = busy[-1][0], max(busy[-1][1], end)
+        else:
+            busy.append((start, end))
+    found, first = 0.0, 0
+    for start, end in spans:
+        while first < len(busy) and busy[first][1] <= start:
+            first += 1
+        at = first
+        while at < len(busy) and busy[at][0] < end:
+            found += min(end, busy[at][1]) - max(start, busy[at][0])
+            at += 1
+    return found
 
 
 def _times(

@@ -43,6 +43,11 @@ class LineClock:
         found.pop(0, None)
         return found
 
+    def spans(self, line: int, end_ns: int) -> list[tuple[int, int]]:
+        """The intervals on a line, in order, until `end_ns`."""
+        times = (*self._times, end_ns)
+        return [(times[i], times[i + 1]) for i, at in enumerate(self._lines) if at == line]
+
     @contextmanager
     def watching(self) -> Generator[None]:
         """Record while the block runs; restores the previous trace function."""

@@ -24,6 +24,7 @@ from jaxscope.analysis.profile.cell import (
     compile_phases,
     program_runs,
     uncovered,
+    with_others,
 )
 from jaxscope.analysis.profile.warm_time import warm_time
 from jaxscope.analysis.profile.warnings import hidden_kernels
@@ -266,16 +267,24 @@ def _profiled(
         )
         for number, module in modules.items()
     }
+
+    def line_at(time: float) -> int:
+        return clock.line_at(int(time - span.start) + watched.began)
+
+    def spans(line: int) -> list[tuple[float, float]]:
+        later = span.start - watched.began
+        return [(start + later, end + later) for start, end in clock.spans(line, watched.ended)]
+
     found, by_op = cell_profile(
         runs,
         programs,
-        lambda time: clock.line_at(int(time - span.start) + watched.began),
+        line_at,
         clock.seconds(watched.ended),
         _compiling(record.compiles, watched),
         (span.end - span.start) * 1e-9,
     )
     found = replace(
-        found,
+        with_others(found, runs, line_at, spans),
         warnings=(
             *hidden_kernels(events),
             *_warnings(found, clock, runs, modules, record.compiles),

@@ -17,6 +17,7 @@ from jaxscope.view.profile.hottest import (
     cold,
     hottest_line,
     mostly_compiling,
+    waiting_line,
 )
 from jaxscope.view.profile.icicle import svg, tree
 
@@ -139,6 +140,13 @@ def _waited(found: CellProfile) -> Iterator[str]:
         yield (
             f"{words.percent(found.waited_s / found.wall_s)} of the cell passed after its last "
             "line: JAX dispatches asynchronously, and this is the wait for the dispatched work."
+        )
+    row = waiting_line(found)
+    if row is not None and busiest_line(found) not in (None, row):
+        yield (
+            f"Python was on line {row.line} for {words.seconds(row.host_s)}. Work of other lines "
+            f"was unfinished for {words.seconds(row.others_s)} of it: JAX dispatches "
+            "asynchronously, and a line that reads a result waits for it."
         )
 
 

@@ -62,13 +62,20 @@ def hottest_line(profile: CellProfile) -> CellLine | None:
 
 
 def busiest_line(profile: CellProfile) -> CellLine | None:
-    """The line of the cell that dispatched most work, where more time passed after the last line
-    than on any of them; else None."""
-    row = hottest_line(profile)
-    if row is not None and profile.waited_s <= row.host_s:
-        return None
+    """The line of the cell that dispatched most work, where Python waited most of the time: after
+    the last line, or on a line beside work of others; else None."""
+    hottest = hottest_line(profile)
     rows = [row for row in profile.lines if row.source == 0 and row.device_s > 0]
-    return max(rows, key=lambda row: row.device_s, default=None)
+    busiest = max(rows, key=lambda row: row.device_s, default=None)
+    if hottest is None or profile.waited_s > hottest.host_s:
+        return busiest
+    return None if busiest is hottest or waiting_line(profile) is None else busiest
+
+
+def waiting_line(profile: CellProfile) -> CellLine | None:
+    """The line with most of Python's time, if work of others was unfinished for over half."""
+    row = hottest_line(profile)
+    return row if row is not None and row.others_s > 0.5 * row.host_s else None
 
 
 def mostly_compiling(profile: CellProfile) -> bool:

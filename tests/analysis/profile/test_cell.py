@@ -12,6 +12,7 @@ from jaxscope.analysis.profile.cell import (
     compile_phases,
     program_runs,
     uncovered,
+    with_others,
 )
 from jaxscope.analysis.trace.event import Op, TraceEvent
 from jaxscope.model import Phase
@@ -70,6 +71,29 @@ def test_where_the_numbers_differ_the_first_operation_stands_in() -> None:
     ops = [op("a", "jit_step", 7, 10, 20)]
     events = [asked("step", 1, 2), asked("step", 3, 4)]
     assert program_runs(ops, events, "python")[0].dispatched == 10 * MS
+
+
+def test_a_line_that_waits_has_the_time_of_the_unfinished_work_of_others() -> None:
+    # Line 4 dispatches work, line 5 reads it, line 4 dispatches more, and line 5 is short.
+    spans = {4: [(0, 2), (12, 14)], 5: [(2, 12), (14, 15)], 6: [(15, 20)]}
+    ops = [op("a", "jit_step", 1, 1, 8), op("b", "jit_step", 1, 9, 10)]
+    ops += [op("c", "jit_step", 2, 13, 14.5), op("d", "jit_own", 1, 15, 20, program=2)]
+    events = [asked("step", 0, 1), asked("step", 12, 13), asked("own", 15, 15.5)]
+
+    def line_at(time: float) -> int:
+        found = (n for n, at in spans.items() for s, e in at if s * MS <= time < e * MS)
+        return next(found, 0)
+
+    def others(host: dict[int, float]) -> dict[int, float]:
+        runs = program_runs(ops, events, "python")
+        made, _ = cell_profile(runs, {}, line_at, host, {}, 0.02)
+        found = with_others(
+            made, runs, line_at, lambda line: [(s * MS, e * MS) for s, e in spans[line]]
+        )
+        return {row.line: row.others_s for row in found.lines}
+
+    assert others({4: 0.004, 5: 0.011, 6: 0.005}) == pytest.approx({4: 0, 5: 0.0085, 6: 0})
+    assert others({4: 0.004, 5: 0.001, 6: 0.005})[5] == 0  # too short to be named
 
 
 def profile(runs: tuple[ProgramExecution, ...], programs: dict[int, ExecutedProgram]):

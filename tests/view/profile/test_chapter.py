@@ -442,6 +442,33 @@ def test_where_a_cell_mostly_waits_at_its_end_the_line_that_asked_for_most_comes
     assert "ran once in 135 ms · 74 % dispatched by line 5 · " in text(record, 120)
 
 
+@pytest.mark.parametrize("others_s", [60e-3, 40e-3])
+def test_a_line_that_waits_for_the_work_of_others_is_not_the_one_to_blame(
+    golden: Record, others_s: float
+) -> None:
+    lines = (
+        CellLine(0, 4, 8e-3, 80e-3, 1, eager=0),
+        CellLine(0, 5, 90e-3, 0.0, 0, eager=0, others_s=others_s),
+    )
+    found = CellProfile(
+        0.1, lines, 0.08, 0.0, 1, eager=0, events=0, compile_s=0.0, eager_s=0.0, waited_s=1e-3
+    )
+    record = dataclasses.replace(golden, profile=found, programs=(), findings=())
+    chapter = profile_cell.chapter(record)
+    assert chapter is not None
+    if others_s > 45e-3:
+        assert chapter.lead[0].startswith("Line 4 dispatched 80 ms of work in a cell of 100 ms")
+        assert chapter.lead[1] == (
+            "Python was on line 5 for 90 ms. Work of other lines was unfinished for 60 ms of it: "
+            "JAX dispatches asynchronously, and a line that reads a result waits for it."
+        )
+        assert "ran once in 100 ms · 80 % dispatched by line 4 · " in text(record, 120)
+    else:
+        assert chapter.lead[0].startswith("Python spent 90 ms of 100 ms on line 5 (90 %): ")
+        assert not any("asynchronously" in sentence for sentence in chapter.lead)
+        assert "ran once in 100 ms · 90 % on line 5 · " in text(record, 120)
+
+
 def test_memory_that_is_set_aside_and_never_used_at_once_is_said(golden: Record) -> None:
     plan = dataclasses.replace(PLAN, temp=9000)
     record = with_profile(golden, PROFILE, buffers=plan)
