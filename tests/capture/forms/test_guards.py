@@ -64,7 +64,9 @@ def test_a_function_of_usual_values_is_reused(function: Callable[[Any], Any]) ->
 
 
 @pytest.mark.parametrize(
-    "value", [collections.ChainMap({}), {}.values(), iter([]), ValueError(1), {}.get], ids=repr
+    "value",
+    [collections.ChainMap({}), {}.values(), iter([]), ValueError(1), {}.get],
+    ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [value]])
 def test_a_value_that_cannot_be_compared_is_read_again(
