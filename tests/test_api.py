@@ -280,6 +280,11 @@ def test_nothing_to_compile() -> None:
         jaxscope.inspect(3, X)
 
 
+def test_the_lowering_of_a_function_is_not_what_is_compiled() -> None:
+    with pytest.raises(TypeError, match="`lower` computes nothing: call the function itself"):
+        jaxscope.inspect(jax.jit(jnp.sin).lower, X)
+
+
 def test_errors_of_the_function_are_its_own() -> None:
     with pytest.raises(jax.errors.TracerBoolConversionError):
         jaxscope.inspect(lambda x: 1 if x.sum() > 0 else 2, X)

@@ -124,6 +124,9 @@ class CallSubject:
                 return _of_pmapped(call, pmapped)
             if self.settings.keeps_the_call and (found := library_call(call)) is not None:
                 return _of_library(found, self.settings)
+        owner: Any = getattr(call.function, "__self__", None)
+        if is_jitted(owner) and call.function == owner.lower:
+            raise NoFunctionError("`lower` computes nothing: call the function itself.")
         if not callable(call.function):
             kind = type(call.function).__name__
             raise NoFunctionError(f"There is nothing to compile: {kind} is not a function.")
