@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter, is_
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from jax.core import Tracer
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import MISSING, Reads, made_by_user
 from jaxscope.capture.inputs import nnx
-from jaxscope.capture.inputs.mutation import contents, is_users_module, same_contents
+from jaxscope.capture.inputs.mutation import NAMESPACES, contents, is_users_module, same_contents
 
 MOST_GUARDS = 400
 """Values compared before each reuse: some 20 µs. A function that reads more is traced again."""
@@ -39,12 +39,12 @@ _IMMUTABLE = (
 """Libraries whose values do not change, or tell JAX when they do."""
 
 _STATELESS = frozenset(
-    (*_IMMUTABLE, *"builtins collections cmath copy fractions functools itertools".split())  # noqa: SIM905
+    (*_IMMUTABLE, *"argparse builtins collections cmath copy fractions functools itertools".split())  # noqa: SIM905
 ) | frozenset("numbers re statistics string types __future__".split())  # noqa: SIM905
 """Modules of the standard library whose functions read their arguments alone."""
 
 _CONTAINERS = (dict, list, set, bytearray, collections.deque)
-_WATCHED = frozenset((*_CONTAINERS, SimpleNamespace)) | {
+_WATCHED = frozenset((*_CONTAINERS, *[base for one in NAMESPACES for base in one.__mro__])) | {
     *(collections.OrderedDict, collections.defaultdict, collections.Counter),
 }
 """Classes whose objects are compared by their contents."""

@@ -7,6 +7,7 @@ compared after it, and restored.
 
 from __future__ import annotations
 
+import argparse
 import collections
 import gc
 import itertools
@@ -165,9 +166,9 @@ def contents(item: Any) -> Any:
 
 
 def is_users_object(item: Any) -> bool:
-    """An instance of a class that the user wrote, or a `SimpleNamespace`."""
+    """An instance of a class that the user wrote, or one of `NAMESPACES`."""
     kind = type(item)
-    if kind is types.SimpleNamespace:
+    if kind in NAMESPACES:
         return True
     if isinstance(item, _CODE) or kind.__module__ == "builtins":
         return False
@@ -216,6 +217,9 @@ def _is_ours(item: Any) -> bool:
     """Whether jaxscope made it: a compile log reaches the session, and so everything."""
     return type(item).__module__.partition(".")[0] == "jaxscope"
 
+
+NAMESPACES = (types.SimpleNamespace, argparse.Namespace)
+"""Classes of Python whose objects hold what the user assigns to them."""
 
 _CODE = (types.FunctionType, types.MethodType, types.ModuleType, type)
 _NOT_FOLLOWED = (types.ModuleType, type, types.CodeType, str, bytes, int, float)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import collections
 import dataclasses
 import enum
@@ -44,6 +45,7 @@ class Model:
 
 config, model, optimizer = Config(), Model(), optax.sgd(0.1)
 table = collections.OrderedDict(a=1.0)
+arguments = argparse.Namespace(rate=0.5)
 
 
 def _uses_config(x: Any) -> Any:
@@ -51,7 +53,7 @@ def _uses_config(x: Any) -> Any:
 
 
 def _uses_model(x: Any) -> Any:
-    return jax.nn.relu(model(x)) * model.size * table["a"]
+    return jax.nn.relu(model(x)) * model.size * table["a"] * arguments.rate
 
 
 def _uses_optimizer(x: Any) -> Any:
@@ -75,3 +77,9 @@ def test_a_value_that_cannot_be_compared_is_read_again(
     read = wrap(value)
     with pytest.raises(NotReusableError):
         Guards(lambda: read, ())
+
+
+def test_a_changed_argument_of_the_command_line_is_read_again() -> None:
+    guards = Guards(_uses_model, ())
+    arguments.rate = 0.25
+    assert not guards.hold()
