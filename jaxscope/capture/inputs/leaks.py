@@ -224,7 +224,14 @@ def _is_jaxs(holder: Any, owners: Iterable[Any]) -> bool:
         return False
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
-    return any(_is_own(one) and not _is_input(one, holder) for one in owners)
+    return any(_is_trace(one) or (_is_own(one) and not _is_input(one, holder)) for one in owners)
+
+
+def _is_trace(owner: Any) -> bool:
+    """Whether it is a jaxpr with its constants, as the caches of jax 0.8 hold one for `scan`."""
+    return isinstance(owner, tuple) and any(
+        _is_own(one) and type(one).__name__ in ("Jaxpr", "ClosedJaxpr") for one in owner
+    )
 
 
 def _is_input(own: Any, holder: Any) -> bool:
