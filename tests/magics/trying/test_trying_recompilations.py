@@ -69,7 +69,7 @@ def test_a_lambda_in_a_loop_is_created_once(notebook: Notebook) -> None:
     assert "+jitted = jax.jit(lambda x, k: x * k)" in trial.diff
     assert "+    y = jitted(x, k)" in trial.diff
     shown = notebook.must("%jaxtry").text
-    assert "5 → 1 compilation, −" in shown
+    assert "5 → 1 compilation" in shown  # the time that it saves is that of four small programs
     assert "results equal" in shown
 
 
