@@ -28,7 +28,7 @@ from jaxscope.analysis.links.program_input import (
     ProgramInput,
     flow_of_module,
 )
-from jaxscope.analysis.links.tags import NO_NAME, CleanText, TagPath, TagPaths
+from jaxscope.analysis.links.tags import CleanText, TagPath, TagPaths
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
@@ -288,7 +288,7 @@ class _HloAnchors:
         names = None if self._shown is None else self._shown.names
         whole = self._locator.whole
         for instruction in computation.instructions:
-            name = instruction.op_name if names is None else names.get(instruction.line, NO_NAME)[0]
+            name = instruction.op_name if names is None else names[instruction.line - 1]
             opcode = instruction.opcode
             if not name and opcode in _PLAIN:
                 continue

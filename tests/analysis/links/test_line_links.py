@@ -174,9 +174,9 @@ def test_clean_hlo_drops_tables_and_tags_and_knows_them_by_line():
         '  %x = f32[] constant(0), metadata={op_name="x"}\n  %y = f32[] copy(%x)\n}\n'
     )
     x, y = parse_module(clean.text).instructions()
-    assert clean.names[x.line] == (f"{tag(0, A)}/x", 3)
+    assert clean.names[x.line - 1] == f"{tag(0, A)}/x"
     assert clean.frames(x) == ()
-    assert clean.names[y.line] == ("", 1)
+    assert clean.names[y.line - 1] == ""
     assert clean.frames(y) == (HloFrame("a.py", "", 4),)
 
 
@@ -185,7 +185,7 @@ def test_the_name_of_an_instruction_is_not_one_inside_its_sharding():
     line = f'  %x = f32[] add(%a, %b), {sharding}, metadata={{op_name="{tag(0, A)}/x"}}'
     clean = clean_hlo(f"HloModule m\n\nENTRY %main () -> f32[] {{\n{line}\n}}\n")
     (x,) = parse_module(clean.text).instructions()
-    assert (clean.names[x.line][0], x.op_name) == (f"{tag(0, A)}/x", "x")
+    assert (clean.names[x.line - 1], x.op_name) == (f"{tag(0, A)}/x", "x")
 
 
 def test_tag_paths_complete_what_a_region_leaves_out():
