@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from jaxscope.analysis.hlo import (
-    Computation,
-    HloFrame,
-    HloModule,
-    Instruction,
-    callers_first,
-    inlined,
-)
-from jaxscope.analysis.links.attribution import (
-    MADE_OF,
-    MOVING,
-    Attribution,
-    Received,
-)
+from jaxscope.analysis.hlo import HloModule, Instruction, inlined
+from jaxscope.analysis.links.attribution import MADE_OF, MOVING, Attribution, Received
 from jaxscope.analysis.links.dataflow import DISSOLVED
+from jaxscope.analysis.links.instruction_tags import HOLDERS, PLAIN, InstructionTags
 from jaxscope.analysis.links.locator import Locator
 from jaxscope.analysis.links.program_input import (
     PRODUCTS,
@@ -28,7 +15,7 @@ from jaxscope.analysis.links.program_input import (
     ProgramInput,
     flow_of_module,
 )
-from jaxscope.analysis.links.tags import CleanText, TagPath, TagPaths
+from jaxscope.analysis.links.tags import CleanText, TagPath
 from jaxscope.analysis.stablehlo import Operation, StableText
 from jaxscope.model import Anchor
 
@@ -36,15 +23,6 @@ ADDED = "it names no equation; matched by what feeds it and what reads it"
 LENT = "it names another equation; matched by what feeds it and what reads it"
 CONTAINED = "it names no equation; matched by the instruction around it"
 
-# Instructions that compute nothing: untagged ones get no link.
-_PLAIN = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
-# Instructions whose line represents the computation inside.
-HOLDERS = frozenset({"fusion", "call", "async-start", "custom-call"})
-# Instructions that apply the computation that they call to elements.
-APPLYING = frozenset({
-    "reduce", "reduce-window", "sort", "scatter", "map", "select-and-scatter", "all-reduce",
-    "reduce-scatter", "scan",
-})  # fmt: skip
 # Primitives whose tag XLA may give to a product: one that it merged, or that is around it.
 _LENDING = frozenset({"transpose", "scan", "while", "cond"})
 _WITHOUT_WORK = MOVING | DISSOLVED
@@ -76,7 +54,7 @@ def stablehlo_anchors(module: StableText, locator: Locator) -> tuple[Anchor, ...
     for operation in module.operations:
         around = context(operation.function)
         match = locator.match(operation.location.name, around)
-        equations = match.equations or _of_paths(locator.paths, around)
+        equations = match.equations or locator.paths.equations_of(around)
         if equations:
             anchors.append(Anchor(operation.line, equations))
             continue
@@ -101,71 +79,10 @@ def hlo_anchors(
     return _HloAnchors(module, locator, received, shown=shown).collect(settled or {})
 
 
-class TagReader:
-    """Reads the tags of modules that have most computations in common, each of these once."""
-
-    def __init__(self, locator: Locator) -> None:
-        self._locator = locator
-        self._known: dict[str, _Read] = {}
-
-    def equations(self, module: HloModule) -> dict[str, tuple[int, ...]]:
-        """By instruction: the equations of its tags; without tags in the text, those that fit.
-
-        The frames of a computation that was read before are those of that time.
-        """
-        found = _HloAnchors(module, self._locator, known=self._known)
-        found.locate()
-        return found.equations()
-
-
 def may_be_lent(instruction: Instruction, equations: Iterable[int], locator: Locator) -> bool:
     """Whether a tag with these equations may be that of something that XLA merged into it."""
     primitives = map(locator.primitive, equations)
     return instruction.opcode in PRODUCTS and all(name in _LENDING for name in primitives)
-
-
-def _of_paths(paths: TagPaths, around: Iterable[TagPath]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(i for path in around for i in paths.equations(path)))
-
-
-@dataclass(slots=True)
-class _Located:
-    """The equations of the instructions of a computation or a module, by their names."""
-
-    exact: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    guessed: dict[str, tuple[tuple[int, ...], str]] = field(
-        default_factory=dict[str, tuple[tuple[int, ...], str]]
-    )
-    untagged: list[Instruction] = field(default_factory=list[Instruction])
-    """Those that compute something and have no tag."""
-    products: list[Instruction] = field(default_factory=list[Instruction])
-    """Those with a tag."""
-    holders: list[Instruction] = field(default_factory=list[Instruction])
-    anchors: dict[int, Anchor] = field(default_factory=dict[int, Anchor])
-    """By line: those of the other instructions with a tag."""
-
-    def add(self, other: _Located) -> None:
-        self.exact |= other.exact
-        self.guessed |= other.guessed
-        self.untagged += other.untagged
-        self.products += other.products
-        self.holders += other.holders
-        self.anchors |= other.anchors
-
-
-_Calls = list[tuple[Instruction, tuple[TagPath, ...]]]
-"""Instructions that call computations, and their own paths."""
-
-
-class _Read(NamedTuple):
-    """A computation that was read before."""
-
-    computation: Computation
-    around: tuple[TagPath, ...]
-    """Those of its callers."""
-    is_function: bool
-    located: _Located
-    calls: _Calls
 
 
 class _HloAnchors:
@@ -174,27 +91,19 @@ class _HloAnchors:
         module: HloModule,
         locator: Locator,
         received: ProgramInput | None = None,
-        known: dict[str, _Read] | None = None,
         shown: CleanText | None = None,
     ) -> None:
-        """`known` has the computations of earlier modules, and is updated."""
-        self._shown = shown
         self._module = module
         self._locator = locator
         self._received = received or ProgramInput()
-        self._known = known
-        self._located = _Located()
-        self._exact = self._located.exact
-        self._guessed = self._located.guessed
+        self._tags = InstructionTags(module, locator, shown=shown)
+        self._exact = self._tags.found.exact
+        self._guessed = self._tags.found.guessed
         self._among: dict[str, tuple[int, ...]] = {}
-        self._contexts: dict[str, dict[TagPath, None]] = {}
-        # The instructions that run a computation.
-        self._callers: dict[str, list[Instruction]] = {}
         self._held: dict[str, tuple[int, ...]] = {}
         self._settled: set[str] = set()
 
     def collect(self, settled: Mapping[str, tuple[int, ...]]) -> tuple[Anchor, ...]:
-        self.locate()
         if self._exact:
             self._settle(settled)
         # Without any tag, nothing says where in the program an instruction is.
@@ -202,7 +111,7 @@ class _HloAnchors:
             self._attribute()
         # Those of all others are known since their tag was read: each round over the instructions
         # of a large program costs a twentieth of the links.
-        found, anchors = self._located, self._located.anchors
+        found, anchors = self._tags.found, self._tags.found.anchors
         settled_here = (self._module.by_name[name] for name in self._settled)
         for instruction in (*found.untagged, *found.products, *found.holders, *settled_here):
             if (anchor := self._anchor(instruction)) is not None:
@@ -214,118 +123,19 @@ class _HloAnchors:
     def _settle(self, settled: Mapping[str, tuple[int, ...]]) -> None:
         for name, equations in settled.items():
             instruction = self._module.instruction(name)
-            if instruction is None or instruction.opcode in _PLAIN:
+            if instruction is None or instruction.opcode in PLAIN:
                 continue
             if name not in self._exact or self._is_doubtful(instruction):
                 self._exact[name] = equations
                 self._settled.add(name)
                 self._guessed.pop(name, None)
 
-    def locate(self) -> None:
-        """Find the tags of all instructions, callers first."""
-        reached = callers_first(self._module)
-        names = {computation.name for computation in reached}
-        reached += [c for c in self._module.computations if c.name not in names]
-        for computation in reached:
-            self._locate(computation)
-
-    def tagged(self) -> dict[str, tuple[int, ...]]:
-        """The equations of the instructions that have tags, without what is applied to elements."""
-        applied = {
-            computation
-            for computation, callers in self._callers.items()
-            if all(caller.opcode in APPLYING for caller in callers)
-        }
-        within = {
-            one.name
-            for c in self._module.computations
-            if c.name in applied
-            for one in c.instructions
-        }
-        tagged = dict(self._exact)
-        for name in within:
-            tagged.pop(name, None)
-        return tagged
-
-    def equations(self) -> dict[str, tuple[int, ...]]:
-        """The equations of all located instructions; guesses only where nothing is exact."""
-        return self._exact or {name: guess[0] for name, guess in self._guessed.items()}
-
-    def _locate(self, computation: Computation) -> None:
-        around = tuple(self._contexts.get(computation.name, ()))
-        callers = self._callers.get(computation.name, ())
-        is_function = bool(callers) and all(caller.opcode == "call" for caller in callers)
-        if self._known is None:
-            calls = self._read(computation, around, is_function, self._located)
-        else:
-            found = self._known.get(computation.name)
-            if (
-                found is None
-                or found.computation is not computation
-                or (found.around, found.is_function) != (around, is_function)
-            ):
-                located = _Located()
-                calls = self._read(computation, around, is_function, located)
-                found = _Read(computation, around, is_function, located, calls)
-                self._known[computation.name] = found
-            self._located.add(found.located)
-            calls = found.calls
-        for instruction, paths in calls:
-            for called in instruction.called:
-                context = self._contexts.setdefault(called, {})
-                context.update(dict.fromkeys(paths or around))
-                self._callers.setdefault(called, []).append(instruction)
-
-    def _read(
-        self,
-        computation: Computation,
-        around: tuple[TagPath, ...],
-        is_function: bool,
-        found: _Located,
-    ) -> _Calls:
-        """Add what is known of a computation to `found`."""
-        exact, anchors, calls = found.exact, found.anchors, _Calls()
-        names = None if self._shown is None else self._shown.names
-        whole = self._locator.whole
-        for instruction in computation.instructions:
-            name = instruction.op_name if names is None else names[instruction.line - 1]
-            opcode = instruction.opcode
-            if not name and opcode in _PLAIN:
-                continue
-            if opcode in HOLDERS:
-                found.holders.append(instruction)
-            match = whole.get(name) or self._locator.match(name, around)
-            equations = match.equations
-            # The computation around it is a function, and so the work of its callers.
-            if not equations and is_function and opcode not in _PLAIN:
-                equations = _of_paths(self._locator.paths, around)
-            if equations:
-                exact[instruction.name] = equations
-                if opcode not in HOLDERS:
-                    anchors[instruction.line] = Anchor(instruction.line, equations)
-                if opcode in PRODUCTS:
-                    found.products.append(instruction)
-            elif opcode not in _PLAIN:
-                if name:
-                    guess = self._locator.guess(name, self._frames(instruction))
-                    if guess[0]:
-                        found.guessed[instruction.name] = guess
-                if opcode not in DISSOLVED:
-                    found.untagged.append(instruction)
-            if instruction.called:
-                calls.append((instruction, match.paths))
-        return calls
-
-    def _frames(self, instruction: Instruction) -> tuple[HloFrame, ...]:
-        kept = self._shown.frames(instruction) if self._shown else ()
-        return kept or self._module.frames(instruction)
-
     def _attribute(self) -> None:
         """Give untagged instructions the equations that the flow of data leaves, as a guess."""
-        found = self._located
+        found = self._tags.found
         known = found.exact.keys(), found.guessed.keys()
         missing = [i for i in found.untagged if not any(i.name in names for names in known)]
-        tagged = self.tagged()
+        tagged = self._tags.tagged()
         doubtful = [i for i in found.products if self._is_doubtful(i)]
         if not missing and not doubtful:
             return
@@ -347,7 +157,7 @@ class _HloAnchors:
             if found := flow.others(instruction):
                 self._guess(instruction, found, ADDED)
             else:
-                callers = self._callers.get(instruction.computation, ())
+                callers = self._tags.callers.get(instruction.computation, ())
                 around = (self._exact.get(c.name) or self._guess_of(c) for c in callers)
                 self._guess(instruction, [i for found in around for i in found[:1]], CONTAINED)
 
@@ -391,9 +201,7 @@ class _HloAnchors:
         module = None if module is None else inlined(module)
         if module is None:
             return None
-        before = _HloAnchors(module, self._locator)
-        before.locate()
-        return flow_of_module(module, before.tagged())
+        return flow_of_module(module, InstructionTags(module, self._locator).tagged())
 
     def _inside(self, instruction: Instruction) -> tuple[int, ...]:
         """The exact equations inside a fusion or call."""
@@ -405,7 +213,7 @@ class _HloAnchors:
                 # The root first: it is the result of the fusion.
                 for inner in reversed(computation.instructions):
                     opcode = inner.opcode
-                    if opcode in _PLAIN:
+                    if opcode in PLAIN:
                         continue
                     for equation in self._exact.get(inner.name, ()):
                         found[equation] = None

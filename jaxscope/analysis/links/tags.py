@@ -174,6 +174,10 @@ class TagPaths:
         """The equations with exactly this path."""
         return self._equations.get(path, ())
 
+    def equations_of(self, paths: Iterable[TagPath]) -> tuple[int, ...]:
+        """The equations with one of these paths."""
+        return tuple(dict.fromkeys(i for path in paths for i in self.equations(path)))
+
     def find(self, tags: TagPath, callers: Iterable[TagPath] = ()) -> TagMatch:
         """The equations of a name with these tags.
 

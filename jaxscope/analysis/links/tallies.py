@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from jaxscope.analysis.cost import ProgramCost, counted
 from jaxscope.analysis.hlo import HloModule, Instruction, real_instructions
-from jaxscope.analysis.links.anchors import HOLDERS
 from jaxscope.analysis.links.attribution import MOVING
+from jaxscope.analysis.links.instruction_tags import HOLDERS
 from jaxscope.analysis.links.line_links import Same
 from jaxscope.model import Anchor, Equation, Phase, Stage
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from jaxscope import words
 from jaxscope.analysis.hlo import Computation, HloModule, Instruction, executed_times, users
-from jaxscope.analysis.links.anchors import APPLYING
+from jaxscope.analysis.links.instruction_tags import APPLYING
 from jaxscope.model import Anchor
 from jaxscope.model.compiler.remarks import FusionRemark
 

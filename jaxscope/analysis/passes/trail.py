@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from jaxscope.analysis.hlo import HloModule, Instruction, SimilarModules
-from jaxscope.analysis.links.anchors import APPLYING, TagReader, may_be_lent
+from jaxscope.analysis.links.anchors import may_be_lent
 from jaxscope.analysis.links.attribution import MADE_OF, MOVING, Equations
+from jaxscope.analysis.links.instruction_tags import APPLYING, TagReader
 from jaxscope.analysis.links.locator import Locator
 from jaxscope.analysis.passes.rewrites import Difference, Rewrite, difference
 from jaxscope.analysis.passes.snapshots import Snapshots

@@ -10,7 +10,8 @@ import pytest
 from jax import lax
 
 from jaxscope.analysis.hlo import inlined, parse_module
-from jaxscope.analysis.links.anchors import TagReader, hlo_anchors
+from jaxscope.analysis.links.anchors import hlo_anchors
+from jaxscope.analysis.links.instruction_tags import TagReader
 from jaxscope.analysis.links.locator import Candidates, Locator
 from jaxscope.analysis.links.program_input import (
     InputFlow,
