@@ -114,7 +114,7 @@ def error(case: Case) -> dict[str, Any]:
         **({"right_order": {"value": right, "ok": right}} if case.ordered else {}),
         "coverage": at_least(found.coverage, 0.9),
         "unattributed": bounded(found.unattributed_s / found.covered_s, 0.05),
-        "inferred": bounded(found.approximate_s / found.covered_s, 0.06),
+        "inferred": bounded(found.approximate_s / found.covered_s, case.inferred),
         "crossing": found.multi_line_s / found.covered_s,
         "traced_over_untraced": bounded(found.profiled_ratio, 1.3),
     }
