@@ -11,7 +11,17 @@ from jaxscope.analysis.cost.roofline import (
 )
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, timing
 from jaxscope.analysis.vmap.lines import place_of
-from jaxscope.model import Batching, Cost, Finding, FindingKind, Form, Program, Record, Roofline
+from jaxscope.model import (
+    Batching,
+    Cost,
+    Equation,
+    Finding,
+    FindingKind,
+    Form,
+    Program,
+    Record,
+    Roofline,
+)
 from jaxscope.words import count, seconds, spread
 
 SLOW_DEVICE = 1e9
@@ -30,6 +40,9 @@ _CALLBACKS = {
     "pure_callback": "jax.pure_callback",
     "io_callback": "jax.experimental.io_callback",
 }
+_CHECKS = ("unvmap_any", "unvmap_max")
+"""Primitives of `eqx.error_if`, which calls Python where a check fails."""
+_MOST_CAVEATS = 3
 
 
 def calls(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
@@ -69,30 +82,49 @@ def _slow_tracing(evidence: Evidence) -> Iterator[Finding]:
 
 def _callbacks(program: Program) -> Iterator[Finding]:
     found = Counter(
-        (place_of(equation) or (0, None), _CALLBACKS[equation.primitive])
-        for equation in program.equations
-        if equation.primitive in _CALLBACKS
+        (place_of(one) or (0, None), _CALLBACKS[one.primitive], _is_in_branch(one, program))
+        for one in program.equations
+        if one.primitive in _CALLBACKS
     )
-    for ((source, line), public), number in found.items():
+    checks = any(equation.primitive in _CHECKS for equation in program.equations)
+    call = timing(program, "call") or timing(program, "first call")
+    took = f" This call takes {seconds(call.median_s)}." if call is not None else ""
+    for ((source, line), public, in_branch), number in found.items():
+        what = f"`{public}` makes {program.title} call Python"
+        measured = f" In measurements, one callback raised a call of 3-7 µs to 50-360 µs.{took}"
+        if in_branch:
+            what, measured = f"A branch of {program.title} calls `{public}`", ""
         if public.startswith("jax.debug"):
             fix = "Remove it from code that you time or call often, or guard it with a static flag."
+        elif in_branch and checks:
+            fix = (
+                "Equinox checks values with it: once the code works, start Python with "
+                "`EQX_ON_ERROR=off`."
+            )
         else:
             fix = (
                 "Write it with `jnp` if possible. Otherwise call it rarely, with much work each "
                 "time, or outside the compiled function."
             )
-        call = timing(program, "call") or timing(program, "first call")
-        took = f" This call takes {seconds(call.median_s)}." if call is not None else ""
+        at = "" if line is None else " from this line"
         yield Finding(
             FindingKind.CALLBACK,
             line,
-            f"`{public}` makes {program.title} call Python, so calls leave JAX's fast dispatch "
-            "path.",
+            f"{what}, so calls leave JAX's fast dispatch path.",
             fix,
-            f"The program has {count(number, 'callback')} from this line. In measurements, one "
-            f"callback raised a call of 3-7 µs to 50-360 µs.{took}",
+            f"The program has {count(number, 'callback')}{at}.{measured}",
             source=source,
         )
+
+
+def _is_in_branch(equation: Equation, program: Program) -> bool:
+    """Whether it runs only if a branch of `lax.cond` is taken."""
+    parent = equation.parent
+    while parent is not None:
+        if program.equations[parent].primitive == "cond":
+            return True
+        parent = program.equations[parent].parent
+    return False
 
 
 def _for_one(program: Program, record: Record) -> str:
@@ -168,6 +200,9 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
             )
         if isinstance(program.cost, Cost) and program.cost.warnings:
             loops = any(UNKNOWN_LENGTH in each for each in program.cost.warnings)
+            caveats = [one.rstrip(".") for one in program.cost.warnings]
+            if len(caveats) > _MOST_CAVEATS + 1:
+                caveats[_MOST_CAVEATS:] = [f"and {len(caveats) - _MOST_CAVEATS} more"]
             what, fix = "are partly estimated", _ESTIMATE_OF_LOOPS if loops else _ESTIMATE
             if program.cost.partial:
                 what = "leave out instructions whose cost is unknown"
@@ -177,5 +212,5 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
                 None,
                 f"FLOPs and bytes of {program.title} {what}{for_one}.",
                 fix,
-                f"From the count: {'; '.join(d.rstrip('.') for d in program.cost.warnings)}.",
+                f"From the count: {'; '.join(caveats)}.",
             )

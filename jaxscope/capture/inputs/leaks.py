@@ -19,6 +19,8 @@ from typing import Any, Self
 
 from jax.core import Tracer
 
+from jaxscope.capture.source.frames import is_user_file
+
 
 class TracerNet:
     """Finds the tracers created inside a block that something keeps.
@@ -156,6 +158,7 @@ def _references_of_search() -> int:
 _NOT_FOLLOWED = (types.FrameType, types.ModuleType)
 _WRAPPERS = (tuple, frozenset, functools.partial, types.MethodType)
 _MOST_WRAPPERS = 4
+_CACHE = type(functools.lru_cache(abs))
 _CONTAINERS = (dict, list, set, collections.deque, types.CellType)
 
 
@@ -224,7 +227,30 @@ def _is_jaxs(holder: Any, owners: Iterable[Any]) -> bool:
         return False
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
+    if _is_cached(holder):
+        return True
     return any(_is_trace(one) or (_is_own(one) and not _is_input(one, holder)) for one in owners)
+
+
+def _is_cached(holder: Any) -> bool:
+    """Whether only a cache of JAX's functions holds it, as `jax.closure_convert` has one by the
+    function that it is given: a list in a result, or a variable of that function."""
+    if not isinstance(holder, types.CellType):
+        return _in_cache(holder)
+    closures = [one for one in gc.get_referrers(holder) if isinstance(one, tuple)]
+    owners = gc.get_referrers(*closures) if closures else []
+    functions = [one for one in owners if isinstance(one, types.FunctionType)]
+    return bool(functions) and all(_of_library(one) or _in_cache(one) for one in functions)
+
+
+def _of_library(function: types.FunctionType) -> bool:
+    return not is_user_file(function.__code__.co_filename)
+
+
+def _in_cache(value: Any) -> bool:
+    parts = [one for one in gc.get_referrers(value) if isinstance(one, tuple)]
+    caches = [o for o in gc.get_referrers(*parts) if type(o) is _CACHE] if parts else []
+    return any(str(cache.__module__).startswith("jax.") for cache in caches)
 
 
 def _is_trace(owner: Any) -> bool:

@@ -23,10 +23,12 @@ class Expansion:
     """Equation ids by (id of the jaxpr object, index in it); several where a jaxpr is shared."""
 
 
-def expand(body: JaxprBody, whole: tuple[Frame, ...] = ()) -> Expansion:
+def expand(
+    body: JaxprBody, whole: tuple[Frame, ...] = (), around: tuple[Frame, ...] = ()
+) -> Expansion:
     """Number the equations of every use of every jaxpr: each before those inside it.
 
-    One that no frame of the user's leads to has the frames `whole`.
+    One that no frame of the user's leads to has the frames `whole`. All are within `around`.
     """
     equations: list[Equation] = []
     paths: list[TagPath] = []
@@ -35,7 +37,7 @@ def expand(body: JaxprBody, whole: tuple[Frame, ...] = ()) -> Expansion:
     def enter(
         body: JaxprBody, parent: Equation | None, outer_passes: Passes, outer_path: TagPath
     ) -> None:
-        outer, prefix = (parent.frames, parent.scope) if parent is not None else ((), "")
+        outer, prefix = (parent.frames, parent.scope) if parent is not None else (around, "")
         for index, entry in enumerate(body.entries):
             number = len(equations)
             frames = _join(entry.frames, outer) or whole

@@ -94,6 +94,16 @@ class JaxprReader:
             body = self._bodies[id(jaxpr)] = JaxprBody(jaxpr, entries, self._digest(entries))
         return body
 
+    def runs(self, file: str, value: Any) -> bool:
+        """Whether functions of that file of the user's are traced in a jaxpr."""
+        waiting = [value]
+        while waiting:
+            for equation in open_jaxpr(waiting.pop()).eqns:
+                if any(frame.file == file for frame in self._user_frames(equation)):
+                    return True
+                waiting += [jaxpr for one in equation.params.values() for jaxpr in jaxprs_in(one)]
+        return False
+
     def _entry(self, equation: Any) -> JaxprEntry:
         primitive = _jax.printed_name(equation)
         bodies: list[JaxprBody] = []

@@ -16,7 +16,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import entries_of, expand
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.model import Equation
+from jaxscope.model import Equation, Frame
 
 ALREADY_LOWERED = (
     "the program was already lowered when jaxscope saw it, so its lines are matched by primitive, "
@@ -63,8 +63,8 @@ def tag(traced: Any, sources: SourceFiles) -> Tagged:
     return tag_jaxpr(closed_jaxpr, sources)
 
 
-def tag_lowering(sources: SourceFiles) -> Tagged | None:
-    """Tag the jaxpr that JAX is lowering; None where it cannot be seen.
+def tag_lowering(sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged | None:
+    """Tag the jaxpr that JAX is lowering, called from `around`; None where it cannot be seen.
 
     JAX has left out by then what no result depends on. The copies that it made of some equations
     bear these tags alone.
@@ -74,10 +74,10 @@ def tag_lowering(sources: SourceFiles) -> Tagged | None:
         return None
     with suppress(TypeError):
         _LOWERED[_jax.traced_jaxpr()] = jaxpr
-    return tag_jaxpr(jaxpr, sources)
+    return tag_jaxpr(jaxpr, sources, around)
 
 
-def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
+def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged:
     """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
     try:
         body = JaxprReader(sources).body(closed_jaxpr)
@@ -88,8 +88,8 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles) -> Tagged:
         _push(body)
     except Exception as error:
         why = f"this JAX does not let equations be tagged ({error!r})"
-        return _tagged(closed_jaxpr, body, sources, why=why)
-    tagged = _tagged(closed_jaxpr, body, sources, body.digest)
+        return _tagged(closed_jaxpr, body, sources, why=why, around=around)
+    tagged = _tagged(closed_jaxpr, body, sources, body.digest, around=around)
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
 
 
@@ -130,9 +130,14 @@ def adopt(new: Tagged, old: Tagged) -> Tagged | None:
 
 
 def _tagged(
-    closed_jaxpr: Any, body: JaxprBody, sources: SourceFiles, digest: str = "", why: str = ""
+    closed_jaxpr: Any,
+    body: JaxprBody,
+    sources: SourceFiles,
+    digest: str = "",
+    why: str = "",
+    around: tuple[Frame, ...] = (),
 ) -> Tagged:
-    expansion = expand(body, sources.whole_call())
+    expansion = expand(body, sources.whole_call(), around)
     tag_paths = TagPaths(expansion.tag_paths if digest else ())
     return Tagged(expansion.equations, digest, why, tag_paths, expansion.places, closed_jaxpr, body)
 

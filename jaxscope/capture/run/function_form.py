@@ -112,15 +112,18 @@ class FunctionCell:
     def notes(self) -> tuple[str, ...]:
         """Notes about the calls, for the first lines of the report."""
         calls, plain = self.calls.calls, sum(self.calls.plain.values())
-        jitted = {call.name for call in self.jitted.calls}
+        own = {call.name for call in self.jitted.calls if not call.of_library}
+        given = {call.name for call in self.jitted.calls if call.of_library}
         failures = dict.fromkeys(self.calls.failures)
-        if not calls and not plain and not jitted:
+        if not calls and not plain and not own and not given:
             return tuple(failures) or (self._idle(),)
         parts = [words.count(calls, "call") + " compiled"] if calls or plain else []
         if plain:
             parts.append(f"{plain} as plain Python")
-        if jitted:
-            parts.append(f"{', '.join(sorted(jitted))} jitted by the cell")
+        if own:
+            parts.append(f"{', '.join(sorted(own))} jitted by the cell")
+        if given:
+            parts.append(f"{', '.join(sorted(given))} with functions of the cell")
         first = f"function form: {', '.join(parts)} · --block compiles the whole cell"
         notes = [first]
         if self.settings.target is not None and calls:

@@ -23,6 +23,7 @@ from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_n
 from jaxscope.capture.forms.library_jit import held_jit
 from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
+from jaxscope.capture.jaxpr.reader import JaxprReader
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
 from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.composition import Composition
@@ -31,6 +32,7 @@ from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
+from jaxscope.capture.source.frames import user_frames
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.copies import copied
 from jaxscope.capture.transforms import parameters
@@ -57,6 +59,10 @@ class RecordedCall:
     @property
     def jitted(self) -> Any:
         return self.function.jitted
+
+    @property
+    def of_library(self) -> bool:
+        return self.function.of_library
 
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The call for its report: JAX's own caches answer, so nothing compiles again."""
@@ -109,6 +115,8 @@ class _Jitted:
     """The function below all wrappers."""
     jitted: Any
     """JAX's object."""
+    of_library: bool = False
+    """Jitted by a library, which got functions of the cell."""
 
 
 @dataclass(slots=True)
@@ -158,17 +166,31 @@ class JittedFunctions:
             return known
         function = inspect.unwrap(as_written(call).fun)  # Equinox jits a function of its own
         code = getattr(function, "__code__", None)
-        ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
-        if ours or code is None or code.co_filename != self.text.file:
+        if code is None or code.co_filename != self.text.file:
             return None
-        if not self.settings.composition.is_plain:
+        return self._held(call, function.__name__)
+
+    def _of_library(self, call: _jax.JaxCall, sources: SourceFiles) -> _Jitted | None:
+        """A function that a library jits and that runs functions of the cell, such as a solver."""
+        function = inspect.unwrap(as_written(call).fun)
+        by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER)
+        jaxpr = _jax.lowering_jaxpr() if by_jit else None
+        if jaxpr is None or not JaxprReader(sources).runs(self.text.file, jaxpr):
+            return None
+        return self._held(call, getattr(function, "__name__", ""), of_library=True)
+
+    def _held(self, call: _jax.JaxCall, name: str, *, of_library: bool = False) -> _Jitted | None:
+        """The function with JAX's own object, which is not in JAX's frames."""
+        inner = inspect.unwrap(call.fun)
+        ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
+        if ours or not name or not self.settings.composition.is_plain:
             return None
         kind = type(jax.jit(abs))
         held = [one for one in gc.get_objects() if type(one) is kind]
         jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
         if jitted is None:
             return None
-        found = _Jitted(function.__name__, inner, jitted)
+        found = _Jitted(name, inner, jitted, of_library)
         return self._functions.setdefault(id(inner), found)
 
     def _record(self, known: _Jitted, call: _jax.JaxCall) -> None:
@@ -185,12 +207,13 @@ class JittedFunctions:
 
     def _on_lowering(self, sources: SourceFiles) -> None:
         call = _jax.calling()
-        known = None if call is None else self._known(call)
+        known = None if call is None else self._known(call) or self._of_library(call, sources)
         if call is None or known is None:
             return
         if self._called != (id(known), *map(id, call.args or ())):
             self._record(known, call)  # JAX had traced it inside of another function
-        tagged = tag_lowering(sources)
+        around = user_frames(inspect.currentframe()) if known.of_library else ()
+        tagged = tag_lowering(sources, tuple([one.locate(sources.all()) for one in around]))
         if self.calls and self.calls[-1].function is known:
             self.calls[-1].tagged = tagged
 

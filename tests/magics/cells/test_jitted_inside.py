@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import numpy as np
@@ -104,3 +105,64 @@ def test_a_call_after_its_cell_has_the_same_links(notebook: Notebook) -> None:
     assert again.exact
     assert len(again.equations) == len(first.equations)
     assert not again.compiles
+
+
+SOLVER = """
+def rate(y, t):
+    return -y * jnp.sin(t)
+ys = odeint(rate, x[0], ts)"""
+
+
+@pytest.fixture
+def solver(notebook: Notebook) -> Notebook:
+    notebook.must(
+        "from jax.experimental.ode import odeint\nts = jnp.linspace(0.0, 1.0, 5)\nkept = []"
+    )
+    return notebook
+
+
+def test_a_librarys_solver_is_reported_with_the_lines_of_its_function(solver: Notebook) -> None:
+    ran = solver.must(f"%%jaxjit -n 1 -o report{SOLVER}")
+    ys = solver.names["ys"]
+    solver.must(SOLVER)
+    np.testing.assert_array_equal(ys, solver.names["ys"])
+    assert ran.text.startswith("jit(_odeint_wrapper)")
+    assert "_odeint_wrapper with functions of the cell" in " ".join(ran.text.split())
+    (program,) = solver.names["report"].record.programs
+    lines = [frame.span.line for one in program.equations for frame in one.frames[:1]]
+    assert len(lines) == len(program.equations)
+    assert {e.frames[0].span.line for e in program.equations if e.primitive == "sin"} == {3}
+    assert set(lines) == {3, 4}  # the solver's own work is of the line that calls it
+
+
+def test_an_operation_inside_a_helper_is_no_program_of_it(solver: Notebook) -> None:
+    ran = solver.must(
+        "%%jaxjit\ndef helper(x):\n    return jnp.linalg.norm(x) + jax.nn.relu(x).mean()\n"
+        "found = list(map(helper, [x]))"
+    )
+    assert "no program to show" in ran.text
+
+
+@pytest.fixture
+def unfrozen() -> Iterator[None]:
+    """Objects as in a session of a user's: what is frozen refers to nothing that can be found."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("unfrozen")
+def test_a_function_that_a_cache_of_jax_keeps_is_not_refused(solver: Notebook) -> None:
+    loss = "def loss(p):\n    return odeint(lambda y, t: -p * y, x[0], ts)[-1].sum()\n"
+    solver.must(f"%%jaxgrad -n 1\n{loss}g = loss(2.0)")
+    solver.must(f"{loss}expected = jax.grad(loss)(2.0)")
+    np.testing.assert_allclose(solver.names["g"], solver.names["expected"], rtol=1e-6)
+
+
+def test_what_the_function_of_a_solver_keeps_is_refused(solver: Notebook) -> None:
+    ran = solver.run(
+        "%%jaxjit --block\ndef rate(y, t):\n    kept.append(y)\n    return -y\n"
+        "ys = odeint(rate, x[0], ts)"
+    )
+    assert "keeps a traced value" in ran.message or "changes `kept`" in ran.message
+    assert solver.names["kept"] == []

@@ -156,3 +156,28 @@ def test_another_thread_calls_the_function_as_ever(notebook: Notebook) -> None:
         other.start()
         other.join()
     np.testing.assert_array_equal(results[0], np.full((4, 8), 2.0))  # type: ignore[arg-type]
+
+
+def test_a_jitted_method_of_a_library_is_reported_with_the_lines_of_the_cell(
+    notebook: Notebook,
+) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1 -o report\nimport flax.linen as nn\nclass Net(nn.Module):\n"
+        "    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(3)(x).sum()\n"
+        "p = jax.jit(Net().init)(jax.random.key(0), x)\nout = jax.jit(Net().apply)(p, x)"
+    )
+    assert "apply, init with functions of the cell" in " ".join(ran.text.split())
+    programs = notebook.names["report"].record.programs
+    assert sorted(program.name for program in programs) == ["apply", "init"]
+    for program in programs:
+        assert {one.frames[0].span.line for one in program.equations} >= {6}
+
+
+def test_a_check_of_equinox_has_its_fix(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit\ndef positive(x):\n"
+        "    return jnp.sqrt(eqx.error_if(x, x.min() < 0, 'negative'))\npositive(x)"
+    )
+    text = " ".join(ran.text.split())
+    assert "A branch of jit(positive) calls `jax.pure_callback`, so calls leave" in text
+    assert "start Python with `EQX_ON_ERROR=off`" in text
