@@ -101,6 +101,7 @@ check-python:
 	@$(PY) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache
 	@$(PY) -m pyright
+	@$(PY) -m pyright -p measurements
 
 check-viewer:
 	@$(PY) tools/front_end.py check

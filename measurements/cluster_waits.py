@@ -89,7 +89,6 @@ def _run(cluster: Any, code: str, say: Callable[[str], None] = lambda text: None
 def stragglers(cluster: Any) -> dict[str, Any]:
     """A late host, a late device, and the clocks of both profiles."""
     _run(cluster, _WORK)
-    slept: list[str] = []
     _run(cluster, "small = jax.jit(lambda x: (x * 2).sum())\nfloat(small(x))")
     host = cluster.profile(
         "import time\nslept = 0.0\n"
@@ -99,14 +98,13 @@ def stragglers(cluster: Any) -> dict[str, Any]:
         f"        time.sleep({_SLEEP_S})\n"
         "        slept += time.perf_counter() - began\n"
         "    float(small(x))\n"
-        "if p: print('slept', slept)",
-        slept.append,
+        "if p: print('slept', slept)"
     )
     device = cluster.profile(f"for _ in range({_STEPS}): float(step(counts))")
     loops = dict(re.findall(r"loop(\d)=([\d.]+)", _run(cluster, _LOOPS)))
     more = float(loops["3"]) - min(float(loops["0"]), float(loops["1"]))
     even = cluster.profile("for _ in range(50): float(small(x))")
-    planted = _number("slept", "".join(slept))
+    planted = _number("slept", "".join(host.printed))
     late, busy = host.waits.late[0], device.waits.late[0]
     return {
         "host sleeps 30 ms": {

@@ -63,18 +63,18 @@ def measure() -> dict[str, Any]:
                 run(made, f"%%jaxjit -q -n 1\n# cell {number}\n{cell}")
                 counts.append(counter.compiles - before)
             rows[cell] = (counts[0], counts[1])
-    counts = list(rows.values())
+    pairs = list(rows.values())
     return {
         "new signature": {
-            "most": max(first for first, _ in counts),
-            "least": min(first for first, _ in counts),
+            "most": max(first for first, _ in pairs),
+            "least": min(first for first, _ in pairs),
             "budget": 1,
-            "ok": all(first == 1 for first, _ in counts),
+            "ok": all(first == 1 for first, _ in pairs),
         },
         "re-run": {
-            "most": max(second for _, second in counts),
+            "most": max(second for _, second in pairs),
             "budget": 0,
-            "ok": all(second == 0 for _, second in counts),
+            "ok": all(second == 0 for _, second in pairs),
         },
         "function that had run before": earlier,
         "cells": rows,

@@ -44,13 +44,15 @@ def frozen(value: Any, depth: int = 0) -> Any:
     """The value as nested tuples that can be pickled and compared."""
     import jax
     import numpy as np
+    from jax import numpy as jnp
+    from jax.core import Tracer
 
     below = depth + 1
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return ("tracer",)
     if isinstance(value, jax.Array) and value.is_deleted():
         return ("deleted",)
-    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     if isinstance(value, (*_NUMBERS, jax.Array, np.ndarray, np.generic)):
         array = np.asarray(value)
@@ -128,8 +130,10 @@ def play(notebook: Path, mode: str, expected: list[dict[str, Any]]) -> Iterator[
         def showtraceback(self, *args: Any, **kwargs: Any) -> None: ...
         def enable_gui(self, gui: Any = None) -> None: ...
 
+        # Nothing but the notebook's own code runs.
+        def system(self, cmd: Any) -> None: ...
+
     shell = Shell.instance()
-    shell.system = lambda command: None  # nothing but the notebook's own code runs
     sys.modules["__main__"] = shell.user_module
     if mode:
         shell.run_line_magic("load_ext", "jaxscope")

@@ -60,7 +60,7 @@ def within_process(
     if one_ratio:
         coverage["ok"] = covered >= 0.9 * len(found)
     half_width = statistics.median([piece.half_width for piece in found])
-    estimates = [math.exp(piece.middle) for piece in found]
+    estimates = [math.exp(piece.median) for piece in found]
     return {
         "pieces": len(found),
         "coverage": coverage,

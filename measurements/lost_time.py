@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 import jaxscope
 from jaxscope.analysis.profile.shares import line_shares
+from jaxscope.model.profile import Profile
 
 POINTS = 0.08
 _ROUNDS = 9
@@ -71,10 +72,10 @@ def row(whole: Callable[..., Any], made: Any, second: Callable[..., Any], its: A
     (program,) = jaxscope.profile(whole, array).programs
     start = whole.__code__.co_firstlineno
     shares = line_shares(program)
-    share = shares.get(start + 1)
-    if share is None:
-        return {"truth": truth, "ok": bool(getattr(program.profile, "unreliable", ""))}
-    whole_s = sum(one.seconds for one in shares.values()) + program.profile.unattributed_s
+    share, profile = shares.get(start + 1), program.profile
+    if share is None or not isinstance(profile, Profile):
+        return {"truth": truth, "ok": bool(getattr(profile, "unreliable", ""))}
+    whole_s = sum(one.seconds for one in shares.values()) + profile.unattributed_s
     low, found, high = (s / whole_s for s in (share.low, share.seconds, share.high))
     held = low - POINTS <= truth <= high + POINTS if share.is_estimate else False
     near = abs(found - truth) <= POINTS

@@ -73,7 +73,7 @@ class Cause:
         words = _BRIEF.get(self.kind)
         if words is not None and self.path:
             return words.format(self.path)
-        if self.before or self.after:
+        if self.before != self.after:
             return f"{self.path}: {self.before} → {self.after}".removeprefix(": ")
         return f"{self.text[:1].lower()}{self.text[1:]}".rstrip(".")
 

@@ -139,7 +139,7 @@ def _compile(compile: Compile) -> Part:
     advice: list[Advice] = []
     for cause in compile.causes:
         said = f"{cause.before} → {cause.after}" in cause.text
-        change = f" `{cause.before}` → `{cause.after}`." if cause.before or cause.after else ""
+        change = f" `{cause.before}` → `{cause.after}`." if cause.before != cause.after else ""
         advice.append(Advice("", cause.text if said else f"{cause.text}{change}", cause.fix))
     advice += [Advice("", compile.persistent_why)] if compile.persistent_why else []
     return Part(named, picture=shares(stages, words.seconds), advice=tuple(advice))

@@ -25,6 +25,7 @@ from jaxscope.analysis.compiles.causes.signature import (
     TracedArgument,
 )
 from jaxscope.analysis.compiles.causes.text import worded
+from jaxscope.model import Cause
 from jaxscope.model import CauseKind as K
 
 
@@ -263,6 +264,12 @@ def test_a_cell_is_compared_by_its_code_and_its_constants():
     edited = replace(again, code_hash=6)
     (cause,) = causes(call(function=edited), call(function=cell)).causes
     assert (cause.kind, cause.brief) == (K.REDEFINED, "the code of the cell changed")
+
+
+def test_another_object_of_the_same_text_is_no_arrow_between_two_equal_texts():
+    text = "The static argument f is a different function object: inner."
+    cause = Cause(K.STATIC_IDENTITY, "f", "inner", "inner", text, fix="")
+    assert cause.brief == text[0].lower() + text[1:-1]
 
 
 def a_cell(*leaves: ArgumentLeaf, captured: tuple[CapturedValue, ...] = ()) -> CallSignature:
