@@ -103,6 +103,10 @@ class Block(TracedForm):
         self.has_run = False
         """Whether the code of the cell has begun to run."""
 
+    def functions(self) -> Mapping[str, Any]:
+        known = {name: self._namespace[name] for name in self._reads if name in self._namespace}
+        return {name: value for name, value in known.items() if is_code(value)}
+
     def _asked_numbers(self, data: Mapping[str, Any], settings: Settings) -> tuple[str, ...]:
         """The numbers whose Python type or text the cell uses: a tracer has others."""
         asked = self.cell.syntax.asked if settings.composition.is_plain else ()

@@ -157,6 +157,10 @@ class TracedForm(ABC):
         """The uses of a tracer's text by the user's code."""
         self._released = False
 
+    def functions(self) -> Mapping[str, Any]:
+        """By name: the code that a cell reads, which is no input."""
+        return {}
+
     def release(self) -> None:
         """Let go of all values, once nothing asks for them: JAX keeps the function that it traced,
         and would keep arrays that the user has replaced."""

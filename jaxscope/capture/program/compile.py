@@ -271,7 +271,8 @@ def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | N
     if owner is None:
         return None
     cell = sources.all()
-    return CellIdentity(owner, cell[0].text if cell else "", request.constants, request.called)
+    text = cell[0].text if cell else ""
+    return CellIdentity(owner, text, request.constants, request.called, request.reads)
 
 
 def traced_by_user(stage: Any) -> TracedProgram:

@@ -42,6 +42,8 @@ class CompileRequest:
     """The program inside the transforms; None for a decorated function, where only JAX has it."""
     constants: Sequence[Constant] = ()
     """All that may decide the program of a cell beside its arguments."""
+    reads: tuple[tuple[str, int], ...] = ()
+    """Hashes of the functions that the cell reads, and of what these read."""
     called: Any = None
     """The function of the user's where the program is one call of it."""
     pmapped: _jax.JaxCall | None = None

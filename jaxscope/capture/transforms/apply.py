@@ -10,6 +10,7 @@ import jax
 
 from jaxscope.analysis.compiles.causes.text import TRANSFORMS
 from jaxscope.capture.compiles.signature.constants import Compared, Constant
+from jaxscope.capture.compiles.signature.functions import reads_of
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.arguments import Arguments, named
 from jaxscope.capture.inputs.pytrees import Branch, Object
@@ -79,6 +80,7 @@ class TransformedForm:
             composition=self.composition,
             base=base,
             constants=self._constants(),
+            reads=reads_of(form.functions()),
         )
 
     def _constants(self) -> list[Constant]:

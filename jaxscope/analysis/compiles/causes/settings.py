@@ -124,7 +124,7 @@ def functions(
         if code == "same" and b.is_lambda and _written(a) != _written(b):
             yield diff.NewFunction(b.name, "", place, elsewhere=True)
         else:
-            reads = _reread(a, b) if code == "same" else ()
+            reads = reread(a, b) if code == "same" else ()
             yield diff.Redefinition(
                 b.name, "", place, code="edited" if reads else code, reads=reads
             )
@@ -144,7 +144,7 @@ def _written(known: JittedFunction) -> tuple[str, int, int]:
     return _CELL.sub("", known.file), known.line, known.column
 
 
-def _reread(a: JittedFunction, b: JittedFunction) -> tuple[str, ...]:
+def reread(a: JittedFunction, b: JittedFunction) -> tuple[str, ...]:
     """Names that both read and that stand for something else now."""
     old = dict(a.reads)
     return tuple([name for name, token in b.reads if old.get(name, token) != token])

@@ -84,6 +84,9 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.REDEFINED if d.reads:
             names = words.listed([f"`{name}`" for name in d.reads], 3)
             text = f"{path} was redefined{here}, and {names}, which it reads, changed."
+            if d.of_cell:
+                called = signature.function.called
+                text = f"{names} changed, which {f'`{called}`' if called else 'the cell'} reads."
         case CauseKind.REDEFINED if d.code == "edited":
             text = f"The code of {path if d.path else 'the cell'} changed."
         case CauseKind.REDEFINED if d.of_cell:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
         owner=type(fun.__self__).__name__ if inspect.ismethod(fun) else "",
         owner_id=ids.of(fun.__self__) if inspect.ismethod(fun) else 0,
         captured=tuple(found[:_MOST_CAPTURED]),
-        reads=tuple(sorted(_reads(inner).items())),
+        reads=reads_of({"": inner}),
         internal=file.startswith(_jax.jax_directory()),
     )
 
@@ -117,10 +117,15 @@ def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedVal
     return [_captured(name, value, ids) for name, value in named]
 
 
-def _reads(fun: Any) -> dict[str, int]:
-    """Hashes of the user's functions and numbers behind the global names that a function reads."""
+def reads_of(values: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Hashes of the user's functions among the values, and of the functions and numbers behind the
+    global names that these read; sorted by name. The one without a name is left out."""
     found: dict[str, int] = {}
-    waiting, seen = [fun], set[types.CodeType]()
+    functions = {name: _unjitted(value) for name, value in values.items()}
+    for name, value in functions.items():
+        if name and isinstance(value, types.FunctionType) and _is_users(value.__code__.co_filename):
+            found[name] = hash(code_text(value.__code__))
+    waiting, seen = list(functions.values()), set[types.CodeType]()
     while waiting and len(seen) < _MOST_FOLLOWED:
         one = waiting.pop()
         if not isinstance(one, types.FunctionType) or one.__code__ in seen:
@@ -132,7 +137,7 @@ def _reads(fun: Any) -> dict[str, int]:
                 waiting.append(value)
             else:
                 found[name] = hash((type(value), repr(value)))
-    return found
+    return tuple(sorted(found.items()))
 
 
 def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -189,6 +194,8 @@ class CellIdentity:
     """All that may decide the program beside its arguments."""
     called: Any = None
     """The function of a program that is one call of it; its code counts, not the text."""
+    reads: tuple[tuple[str, int], ...] = ()
+    """See `reads_of`."""
 
     def of(self, program: JittedFunction, ids: ObjectIds) -> JittedFunction:
         """The program as the cell's."""
@@ -197,10 +204,10 @@ class CellIdentity:
             called = function(self.called, ids)
             reusable = self.owner is not self.called
             owner |= {"called": called.name, "reusable": reusable}
-            return replace(program, **owner, code_hash=called.transformed_hash)
+            return replace(program, **owner, code_hash=called.transformed_hash, reads=called.reads)
         lines = [line.rstrip() for line in self.text.splitlines()]  # without comments and blanks
         code = tuple([s for s in lines if s and not s.lstrip().startswith(("#", "%%"))])
-        return replace(program, **owner, code_hash=hash(code))
+        return replace(program, **owner, code_hash=hash(code), reads=self.reads)
 
 
 _CURRENT: ContextVar[CellIdentity | None] = ContextVar("jaxscope_cell_identity", default=None)
