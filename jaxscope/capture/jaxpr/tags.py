@@ -90,7 +90,7 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles, around: tuple[Frame, ...]
         why = f"this JAX does not let equations be tagged ({error!r})"
         return _tagged(closed_jaxpr, body, sources, why=why, around=around)
     tagged = _tagged(closed_jaxpr, body, sources, body.digest, around=around)
-    return replace(tagged, tag_paths=tagged.tag_paths.joined(before))
+    return replace(tagged, tag_paths=tagged.tag_paths.joined(before).joined(_paths_since(body)))
 
 
 def has_tags(traced: Any) -> bool:
@@ -157,6 +157,23 @@ def _paths_before(body: JaxprBody) -> TagPaths:
     tag_paths = expand(body).tag_paths
     uses = Counter(tag_paths)
     return TagPaths([path if path and uses[path] == 1 else () for path in tag_paths])
+
+
+def _paths_since(body: JaxprBody) -> TagPaths:
+    """The tag paths from when this program was tagged, where another was tagged since.
+
+    Both share equations, and what was lowered before bears the tags of that time.
+    """
+    entries = [(one, one.tags, spell_tag(i, owner.digest)) for owner, i, one in entries_of(body)]
+    if all(tags[-1] == own for _, tags, own in entries):
+        return TagPaths(())
+    try:
+        for entry, tags, own in entries:
+            entry.tags = tags[: tags.index(own) + 1]
+        return TagPaths(expand(body).tag_paths)
+    finally:
+        for entry, tags, _ in entries:
+            entry.tags = tags
 
 
 def _push(body: JaxprBody) -> None:

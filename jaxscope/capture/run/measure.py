@@ -105,7 +105,7 @@ def _measure(
     except Exception:  # the effects of the program are unknown: only one run is safe
         effects, copier, runs = (), None, 1
     if again and (runs == 1 or (effects and runs is None)):
-        return Measured(None)
+        return Measured(None, sessions=() if settings.profile is None else _not_again(settings))
     too_much = _too_much(captured)
     if too_much:
         raise MemoryError(too_much)
@@ -144,6 +144,14 @@ def _measure(
         results, timings = run()
     timings = (*timings, *_unprofiled(profiled, timings, device))
     return replace(profiled, results=results, timings=timings, plan=plan)
+
+
+def _not_again(settings: Settings) -> Unavailable:
+    """The reason why a program that the cell has run is not run again to profile it."""
+    why = "a second run would repeat its effects"
+    if settings.runs == 1:
+        why = "`-n 1` allows no second run"
+    return Unavailable(f"the cell has run it, and {why}. Profile the cell with %%jaxprof")
 
 
 def _profiled_once(

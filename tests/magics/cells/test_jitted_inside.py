@@ -166,3 +166,26 @@ def test_what_the_function_of_a_solver_keeps_is_refused(solver: Notebook) -> Non
     )
     assert "keeps a traced value" in ran.message or "changes `kept`" in ran.message
     assert solver.names["kept"] == []
+
+
+def test_its_links_are_exact_after_another_program_was_compiled_with_it(solver: Notebook) -> None:
+    solver.must(
+        "%%jaxjit -n 1\ndef loss(w):\n    return (jnp.tanh(x @ w) ** 2).mean()\n@jax.jit\n"
+        "def step(w):\n    return w - 0.1 * jax.grad(loss)(w)\nw = jnp.eye(x.shape[1])\n"
+        "for _ in range(2):\n    w = step(w)"
+    )
+    solver.must("%%jaxjit -n 1\nw2 = step(w) * 2")
+    ran = solver.must("%jaxjit -n 1 step(w)")
+    assert "reused the compiled program" in " ".join(ran.text.split())
+    assert "approximate" not in ran.text
+
+
+def test_a_profile_that_would_repeat_effects_is_said_to_be_missing(solver: Notebook) -> None:
+    shape = "jax.ShapeDtypeStruct((), 'float32')"
+    step = f"@jax.jit\ndef step(x):\n    return jax.pure_callback(abs, {shape}, x.sum())\nstep(x)"
+    ran = solver.must(f"%%jaxjit --profile\n{step}")
+    text = " ".join(ran.text.split())
+    assert "There is no profile: the cell has run it, and a second run would repeat its" in text
+    assert "Profile the cell with %%jaxprof." in text
+    ran = solver.must("%%jaxjit --profile -n 1\n@jax.jit\ndef step(x):\n    return x\nstep(x)")
+    assert "the cell has run it, and -n 1 allows no second run" in " ".join(ran.text.split())
