@@ -562,6 +562,20 @@ def test_a_donated_input_used_again(notebook: Notebook) -> None:
     next_cell_works(notebook)
 
 
+def test_donated_parameters_used_again_are_named(notebook: Notebook) -> None:
+    notebook.must(
+        "tree, other = {'w': jnp.arange(5.0)}, {'b': jnp.ones(5)}\n"
+        "jax.jit(lambda t, o: (t, o), donate_argnums=(0, 1))(tree, other)"
+    )
+    ran = notebook.run(jit("out = tree['w'] + 1"))
+    assert "jaxscope: `tree` was donated to an earlier run, so its memory" in ran.message
+    ran = notebook.run(jit("out = tree['w'] + other['b']"))
+    assert "`tree` and `other` were donated to an earlier run, so their memory" in ran.message
+    assert "create them again" in ran.message
+    del notebook.names["tree"], notebook.names["other"]
+    next_cell_works(notebook)
+
+
 def test_a_donated_argument_of_a_jitted_call_used_again(notebook: Notebook) -> None:
     notebook.must(
         "taken = jnp.arange(5.0)\nadd = jax.jit(lambda a, b: a + b, donate_argnums=0)\n"

@@ -81,6 +81,9 @@ def _again(
     name = _name(program, flow, first.key)
     loop = _loop(flow, first)
     if loop is not None and loop.step is not None:
+        around = program.equations[loop.step.equation].frames
+        if around == program.equations[first.step.equation].frames:
+            return  # both are in one call of a library, such as a solver with a Brownian path
         times = loop.inner.times if loop.inner is not None else 1
         many = f" {times:.0f} iterations" if times > 1 else " iterations"
         yield Finding(

@@ -114,7 +114,9 @@ class CellErrors:
                 "A pmap gives each device one slice: the mapped axis may not be longer than the "
                 "number of devices. `%jaxdevices --cpu N` simulates more, before JAX starts."
             )
-        return jax_errors.fix(error, self.values, pmap=pmap)
+        mentioned = self.cell.syntax.mentioned
+        values = {name: self.values[name] for name in mentioned if name in self.values}
+        return jax_errors.fix(error, values, pmap=pmap)
 
     def _keeps_tracer(self) -> str:
         """The first name that the cell reads and that holds a tracer; empty where none does."""

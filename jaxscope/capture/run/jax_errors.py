@@ -320,16 +320,19 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
         if isinstance(error, kind) and (part in text or part in text.lower()):
             return _with_axis(sentence, text)
     if isinstance(error, RuntimeError | ValueError) and any(part in text for part in _DELETED):
-        gone = [
-            f"`{name}`"
-            for name, value in values.items()
-            if isinstance(value, jax.Array) and not isinstance(value, Tracer) and value.is_deleted()
-        ]
+        gone = [f"`{name}`" for name, value in values.items() if _holds_deleted(value)]
+        was, its, it = ("were", "their", "them") if len(gone) > 1 else ("was", "its", "it")
         return (
-            f"{words.listed(gone) or 'An array'} was donated to an earlier run, so its memory was "
-            "reused: create it again before this run."
+            f"{words.listed(gone) or 'An array'} {was} donated to an earlier run, so {its} memory "
+            f"was reused: create {it} again before this run."
         )
     return None
+
+
+def _holds_deleted(value: object) -> bool:
+    """Whether an array in it, such as a model's parameter, was deleted."""
+    arrays = [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, jax.Array)]
+    return any(not isinstance(one, Tracer) and one.is_deleted() for one in arrays)
 
 
 def _with_axis(sentence: str, text: str) -> str:

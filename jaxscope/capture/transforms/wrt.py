@@ -50,9 +50,10 @@ def select(level: Level, names: Sequence[str]) -> Selection:
         [n for n in level.names() if any(_is_float(level, s) for s in level.slots_of(n))]
     )
     if not chosen:
+        number = "a float array or a Python float"
+        fix = f"Bind {number} in an earlier cell" if level.where else f"Make one {number}"
         raise NoInputError(
-            f"{level.where}{level.form.noun} has no traced float input to differentiate by. Make "
-            "one a float array or a Python float."
+            f"{level.where}{level.form.noun} has no traced float input to differentiate by. {fix}."
         )
     trees = level.inputs.trees(chosen, lambda slot: slot if _is_float(level, slot) else None)
     return Selection(chosen, trees[chosen[0]] if len(chosen) == 1 else trees)

@@ -184,7 +184,7 @@ CASES = {
         USAGE,
         (
             "Line 1: this cell has no traced float input to differentiate by.",
-            "Make one a float array or a Python float.",
+            "Bind a float array or a Python float in an earlier cell.",
         ),
     ),
     "order of an array": Bad(
