@@ -109,6 +109,7 @@ class FunctionCall:
             if name not in given.arguments and one.default is not one.empty
         }
 
+    @calls_user_code
     def plain(self) -> Any:
         """Call as plain Python, on the call's own line, where errors and library code then are."""
         code = compile("function(*args, **kwargs)", CALL_FILE, "eval")

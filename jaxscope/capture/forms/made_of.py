@@ -1,5 +1,5 @@
-"""Functions that JAX, Flax and Equinox make of the user's: the transforms, their options, and
-the function inside."""
+"""Functions that JAX, Flax, Equinox and type checkers make of the user's: the transforms, their
+options, and the function inside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.source.frames import is_user_file
 
-LIBRARIES = ("jax", "jaxlib", "flax", "equinox")
-"""Packages whose wrappers are transforms."""
+LIBRARIES = ("jax", "jaxlib", "flax", "equinox", "jaxtyping", "beartype")
+"""Packages whose wrappers JAX can trace: transforms, and checks of the arguments' types."""
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:
@@ -110,5 +110,7 @@ def token(function: Any) -> Any:
 def package_of(value: Any) -> str:
     """The package that a function, or the type of an object, comes from."""
     function = isinstance(value, FunctionType)
+    if function and value.__code__.co_filename.startswith("<@"):
+        return value.__code__.co_filename[2:].partition("(")[0]  # "<@beartype(f) at 0x…>"
     module = value.__globals__.get("__name__") if function else type(value).__module__
     return str(module).partition(".")[0]

@@ -353,7 +353,9 @@ def _reason(error: Exception, cell: CellCalls, subject: CallSubject) -> str:
         return fix
     line = line_of(error, cell.text.file)
     where = "" if line is None else f"Line {line}: "
-    return f"{where}{error_origin.reason(error)}."
+    numbers = [name for name in traced if type(values.get(name)) in (float, complex)]
+    static = f" `-s {','.join(numbers)}` passes Python's own number." if numbers else ""
+    return f"{where}{error_origin.reason(error).removesuffix('.')}.{static}"
 
 
 def _too_many(call: FunctionCall) -> str:

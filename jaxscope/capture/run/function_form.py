@@ -152,10 +152,16 @@ class FunctionCell:
                 "program; `--block` compiles the whole cell."
             )
         called = [name for name in self.text.syntax.called_functions if name in defined]
-        wrapped = [n for n in called if type(self.namespace.get(n)) is not FunctionType]
+        bound = {name: getattr(self.namespace.get(name), "__code__", None) for name in called}
+        wrapped = [
+            n for n, code in bound.items() if getattr(code, "co_filename", "") != self.text.file
+        ]
         if wrapped:
             names = [f"`{name}`" for name in wrapped]
-            return f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing."
+            return (
+                f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing. "
+                "`--block` compiles the whole cell."
+            )
         own = own_nodes(self.text.syntax.tree.body)
         mentioned = {node.id for node in own if isinstance(node, ast.Name)}
         handed = [name for name in defined if name in mentioned]
@@ -264,13 +270,16 @@ class _Callees:
             return function
         wraps = not isinstance(function, FunctionType) or "__wrapped__" in vars(function)
         wraps = wraps or nnx.gradient(function) is not None
-        if wraps and package_of(function) in LIBRARIES:  # made of another function
+        plain = self.cell.settings.composition.is_plain
+        # A transform is applied to any decorated function; a jit of an unknown one may differ.
+        decorated = not plain and "__wrapped__" in getattr(function, "__dict__", ())
+        if wraps and (package_of(function) in LIBRARIES or decorated):
             inner = innermost(function)
             if inner is None:
                 return function
             if id(inner.__code__) not in self._codes:
                 return self._control_flow(function, inner)
-            if hasattr(function, "lower") and self.cell.settings.composition.is_plain:
+            if hasattr(function, "lower") and plain:
                 self.cell.jitted.add(inner.__name__, function)
                 return function
             return self._callee(function, inner) or function

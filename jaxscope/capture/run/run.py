@@ -21,12 +21,12 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener
 from jaxscope.capture.forms.call import FunctionCall, evaluate_call, parse_call
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
-from jaxscope.capture.forms.trial import execute
+from jaxscope.capture.forms.trial import execute, restore
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.options.refusals import inside_trace
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import profiler
-from jaxscope.capture.program.compile import device_and_precision
+from jaxscope.capture.program.compile import Captured, device_and_precision
 from jaxscope.capture.program.request import Programs
 from jaxscope.capture.program.target_mesh import without_an_input
 from jaxscope.capture.run import evidence, record
@@ -175,9 +175,10 @@ def cell_alone(
     form: Form | None,
     why: str,
     *,
+    what: str = "compile",
     again: bool = False,
 ) -> Ran:
-    """The cell without a report, after jaxscope failed; `why` goes into one line.
+    """The cell without a report, after jaxscope failed at `what`; `why` goes into one line.
 
     Without transforms it runs as plain Python. Under transforms that would mean something else, so
     JAX runs it alone. `again` says that its code has run before.
@@ -193,7 +194,7 @@ def cell_alone(
                 return made(text, settings, namespace).execute_alone()
             return run_alone(CellSubject(text, settings, namespace))
 
-    return _without_report(run, settings, "cell", (text.source,), why, again=again)
+    return _without_report(run, settings, "cell", (text.source,), why, what, again=again)
 
 
 def _call_alone(
@@ -242,6 +243,7 @@ def _block(text: CellText, settings: Settings, context: RunContext, why: str) ->
         run = Run(subject, given)
         wrapped = run.read()
         names = evidence.name_facts(text.syntax.mentioned, context.namespace)
+        captured = finished = failed = None
         try:
             with recorder:
                 captured = run.compile(run.trace(wrapped))
@@ -250,12 +252,45 @@ def _block(text: CellText, settings: Settings, context: RunContext, why: str) ->
         except Exception as error:
             if subject.has_run:
                 error_origin.note_that_code_has_run(error)
-            raise
+            if captured is None or not _by_pure_callback(error, captured, settings):
+                raise
+            failed = error
+        if finished is None:  # outside of `except`: it is not the context of the user's error
+            assert failed is not None
+            return _caught(text, settings, context.namespace, failed)
         notes = (why, *wrapped.notes) if why else wrapped.notes
         if finished.measured.results is None:
             notes = ("Compiled and not run: no variable was changed.", *notes)
         known = evidence.Known(names, recorder, captured.trace_s)
         return _finish(given, finished.value, lambda: [run.describe(finished)], notes, known)
+
+
+def _by_pure_callback(error: Exception, captured: Captured, settings: Settings) -> bool:
+    """Whether a callback without effects raised, in a cell that may run again as plain Python."""
+    if not isinstance(error, jax.errors.JaxRuntimeError) or "allback" not in str(error):
+        return False
+    chosen = settings.donate or settings.device is not None or settings.x64
+    traced = getattr(captured.handles.traced, "jaxpr", None)
+    return settings.composition.is_plain and not chosen and not getattr(traced, "effects", True)
+
+
+def _caught(
+    text: CellText, settings: Settings, namespace: MutableMapping[str, Any], failed: Exception
+) -> Ran:
+    """The cell as plain Python, where it or a library may catch the error that its program raised.
+
+    It changes no variable where it fails.
+    """
+    before = dict(namespace)
+    try:
+        why, what = "one of its callbacks raised an error", "run the program of"
+        return cell_alone(text, settings, namespace, Form.BLOCK, why, what=what, again=True)
+    except jax.errors.JaxRuntimeError:
+        restore(namespace, before)  # and the error of the program says as much
+    except BaseException:
+        restore(namespace, before)
+        raise
+    raise failed
 
 
 def _functions(
@@ -343,6 +378,7 @@ def _without_report(
     title: str,
     sources: Sequence[Source],
     why: str,
+    what: str = "compile",
     *,
     again: bool = False,
 ) -> Ran:
@@ -350,7 +386,7 @@ def _without_report(
     result = value()
     noun = "cell" if title == "cell" else "call"
     if settings.composition.is_plain:
-        failure = f"jaxscope could not compile this {noun} ({why}), so it ran as plain Python."
+        failure = f"jaxscope could not {what} this {noun} ({why}), so it ran as plain Python."
     else:
         failure = f"jaxscope could not inspect this {noun} ({why}), so JAX ran it alone."
     if again:

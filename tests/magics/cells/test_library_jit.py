@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import jax
 import numpy as np
 import pytest
 
+from jaxscope.capture.forms.made_of import package_of
 from tests.magics.notebook import Notebook, open_notebook
 
 nnx = pytest.importorskip("flax.nnx")
@@ -181,3 +183,78 @@ def test_a_check_of_equinox_has_its_fix(notebook: Notebook) -> None:
     text = " ".join(ran.text.split())
     assert "A branch of jit(positive) calls `jax.pure_callback`, so calls leave" in text
     assert "start Python with `EQX_ON_ERROR=off`" in text
+
+
+CHECKED = "@jaxtyped(typechecker=check)\ndef total(x: Float[Array, 'a b'], s: float = 2.0):\n"
+
+
+def _check(function: Callable[..., object]) -> Callable[..., object]:
+    def checks(*args: object, **kwargs: object) -> object:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        if type(given.get("s", 2.0)) is not float:
+            raise TypeError("s")
+        return function(*args, **kwargs)
+
+    return checks
+
+
+@pytest.fixture
+def checked(notebook: Notebook) -> Notebook:
+    """With a type checker that refuses all but Python's own number."""
+    notebook.names["check"] = _check
+    notebook.must(
+        "from jaxtyping import Array, Float, jaxtyped\ndef logged(f):\n    @functools.wraps(f)\n"
+        "    def call(*args):\n        return f(*args)\n    return call"
+    )
+    return notebook
+
+
+def test_a_function_with_checked_types_is_compiled(checked: Notebook) -> None:
+    ran = checked.must(f"%%jaxjit -n 1\n{CHECKED}    return (x * s).sum()\nt = total(x)")
+    assert "jit(total)" in ran.text
+    assert float(checked.names["t"]) == 64.0
+
+
+def test_a_transform_is_applied_to_a_decorated_function(checked: Notebook) -> None:
+    for decorated in (CHECKED, "@logged\ndef total(x, s=2.0):\n"):
+        ran = checked.must(f"%%jaxgrad -n 1\n{decorated}    return (x * s).sum()\ng = total(x)")
+        assert "jit(grad(total))" in ran.text
+        np.testing.assert_array_equal(checked.names["g"], np.full((4, 8), 2.0))
+
+
+def test_a_check_that_refuses_a_tracer_is_no_failure_of_jaxscope(checked: Notebook) -> None:
+    cell = f"{CHECKED}    return (x * s).sum()\nt = total(x, 3.0)"
+    text = " ".join(checked.must(f"%%jaxjit -n 1\n{cell}").text.split())
+    assert "`total` ran as plain Python: TypeCheckError" in text
+    assert "`-s s` passes Python's own number." in text
+    assert float(checked.names["t"]) == 96.0
+    assert "jit(total)" in checked.must(f"%%jaxjit -n 1 -s s\n{cell}").text
+
+
+def test_a_decorated_function_is_said_to_run_as_decorated(checked: Notebook) -> None:
+    ran = checked.must("%%jaxjit\n@logged\ndef total(x):\n    return x.sum()\ntotal(x)")
+    text = " ".join(ran.text.split())
+    assert "`total` ran as decorated, so jaxscope compiled nothing. `--block` compiles" in text
+
+
+def test_the_code_that_beartype_writes_is_of_beartype() -> None:
+    def checks() -> None:
+        pass
+
+    checks.__code__ = checks.__code__.replace(co_filename="<@beartype(__main__.f) at 0x7f>")
+    assert package_of(checks) == "beartype"
+
+
+def test_a_cell_may_catch_the_error_of_a_check(notebook: Notebook) -> None:
+    bad = "y = eqx.error_if(x, x.max() > 0, 'positive')"
+    ran = notebook.must(
+        f"%%jaxjit\ncaught = ''\ntry:\n    {bad}\nexcept Exception as error:\n"
+        "    caught = str(error)"
+    )
+    assert "positive" in notebook.names["caught"]
+    assert "run the program of this cell (one of its callbacks raised an error)" in ran.text
+    plain = notebook.run(f"made = 1\n{bad}\nx2 = y")
+    ran = notebook.run(f"%%jaxjit\nmade = 2\n{bad}\nx2 = y")
+    assert type(ran.error) is type(plain.error)
+    assert notebook.names["made"] == 1  # no variable was changed
+    assert ran.frames[0][1] == 3
