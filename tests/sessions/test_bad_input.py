@@ -406,7 +406,7 @@ FIXED = "If its value may be fixed, run with `-s "
         ("%jaxprof branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
         ("%jaxvmap branch(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
         ("%jaxjit jitted(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
-        ("%jaxjit (lambda v: jitted(v * 2))(x)", f"\njaxscope: {BRANCH}", ""),
+        ("%jaxjit (lambda v: jitted(v * 2))(x)", f"\njaxscope: `v` is traced. {BRANCH}", ""),
         ("%jaxjit -t k many(x, n)", "\njaxscope: `k` is traced. An index, a shape or a", "k"),
         ("%jaxjit listed(x, [1, 2])", "\njaxscope: A static argument must be hashable: pass", ""),
         ("%jaxprof listed(x, [1, 2])", "\njaxscope: A static argument must be hashable: pass", ""),

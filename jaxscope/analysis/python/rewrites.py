@@ -24,15 +24,18 @@ class Operand(NamedTuple):
 
 
 def expression_at(tree: ast.Module, position: Position) -> ast.expr | None:
-    """The expression of exactly this position."""
+    """The expression of exactly this position, or the condition of this `if` or `while`.
+
+    Python 3.11 has the position of the statement for a condition that is a name.
+    """
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and position == (
+        if isinstance(node, ast.expr | ast.If | ast.While) and position == (
             node.lineno,
             node.end_lineno,
             node.col_offset,
             node.end_col_offset,
         ):
-            return node
+            return node if isinstance(node, ast.expr) else node.test
     return None
 
 
@@ -73,6 +76,8 @@ class Names(NamedTuple):
     lax: str = "jax.lax"
     pytrees: frozenset[str] = frozenset()
     """Names of containers: `jnp.where` refuses them, `lax.cond` does not."""
+    numbers: frozenset[str] = frozenset()
+    """Names of numbers and of arrays that are not bool: `&` computes with their bits."""
 
 
 def for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
@@ -87,21 +92,66 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
             return f"{names.jnp}.{_ELEMENTWISE[name]}({ast.unparse(a)}, {ast.unparse(b)})"
         case _:
             pass
-    parents = {child: one for one in ast.walk(tree) for child in ast.iter_child_nodes(one)}
-    test: ast.AST = node
-    while isinstance(parents.get(test), ast.BoolOp | ast.UnaryOp | ast.Compare):
-        test = parents[test]
+    test, parent = _test_of(tree, node)
     if not isinstance(test, ast.expr) or any(map(_is_no_comparison, ast.walk(test))):
         return ""
-    match parents.get(test):
+    match parent:
         case ast.IfExp(test=found, body=a, orelse=b) if found is test:
             return _where(names, test, a, b)
         case ast.If(test=found) as branch if found is test:
-            return _of_branch(parents.get(branch), branch, names)
+            return _of_branch(_parents(tree).get(branch), branch, names)
         case ast.While(test=found) as loop if found is test:
             return _of_loop(loop, names)
         case _:
-            return _condition(test) if isinstance(test, ast.BoolOp) else ""
+            return _of_value(test, names) if isinstance(test, ast.BoolOp) else ""
+
+
+def is_of_loop(tree: ast.Module, node: ast.expr) -> bool:
+    """Whether `node` is in the condition of a `while`."""
+    test, parent = _test_of(tree, node)
+    return isinstance(parent, ast.While) and parent.test is test
+
+
+def _test_of(tree: ast.Module, node: ast.expr) -> tuple[ast.AST, ast.AST | None]:
+    """The whole condition that `node` is in, and what it is the condition of."""
+    parents = _parents(tree)
+    test: ast.AST = node
+    while isinstance(parents.get(test), ast.BoolOp | ast.UnaryOp | ast.Compare):
+        test = parents[test]
+    return test, parents.get(test)
+
+
+def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    return {child: one for one in ast.walk(tree) for child in ast.iter_child_nodes(one)}
+
+
+def _of_value(test: ast.BoolOp, names: Names) -> str:
+    """`a and b` as a value: one of them, which `&` gives for bools alone."""
+    if not any(_is_number(value, names) for value in test.values):
+        return _condition(test, names)
+    if len(test.values) != 2:
+        return ""
+    a, b = map(ast.unparse, test.values)
+    ways = f"{b}, {a}" if isinstance(test.op, ast.And) else f"{a}, {b}"
+    return f"{names.jnp}.where({_condition(test.values[0], names)}, {ways})"
+
+
+def _is_number(node: ast.expr, names: Names) -> bool:
+    match node:
+        case ast.Constant(value=bool()):
+            return False
+        case ast.Constant(value=int() | float() | complex()):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left, names) or _is_number(right, names)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _is_number(operand, names)
+        case ast.Subscript(value=value):
+            return _is_number(value, names)
+        case ast.Name(id=name):
+            return name in names.numbers
+        case _:
+            return False
 
 
 def _of_branch(parent: ast.AST | None, branch: ast.If, names: Names) -> str:
@@ -113,7 +163,7 @@ def _of_branch(parent: ast.AST | None, branch: ast.If, names: Names) -> str:
         other = statements[statements.index(branch) + 1 :][:1]
     match branch.body, other:
         case [ast.Return(value=ast.expr() as a)], [ast.Return(value=ast.expr() as b)]:
-            written = _where(names, branch.test, a, b) or _cond(names.lax, branch.test, a, b)
+            written = _where(names, branch.test, a, b) or _cond(names, branch.test, a, b)
             return f"return {written}" if written else ""
         case [ast.Assign(targets=[ast.Name(id=x)], value=a)], [
             ast.Assign(targets=[ast.Name(id=y)], value=b)
@@ -132,7 +182,7 @@ def _of_loop(loop: ast.While, names: Names) -> str:
     match loop.body:
         case [step] if not loop.orelse and (update := _update(step)):
             x, value = update.name, ast.unparse(update.value)
-            condition = _condition(loop.test)
+            condition = _condition(loop.test, names)
             return (
                 f"{x} = {names.lax}.while_loop(lambda {x}: {condition}, lambda {x}: {value}, {x})"
             )
@@ -159,27 +209,28 @@ def _update(step: ast.stmt) -> _Update | None:
             return None
 
 
-def _cond(lax: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+def _cond(names: Names, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
     """Two ways that give tuples of arrays."""
     match a, b:
         case ast.Tuple(elts=x), ast.Tuple(elts=y) if len(x) == len(y) and not any(
             isinstance(one, (*_NO_ARRAYS, ast.Starred)) or _is_text(one) for one in (*x, *y)
         ):
-            return _cond_of(lax, test, a, b)
+            return _cond_of(names, test, a, b)
         case _:
             return ""
 
 
-def _cond_of(lax: str, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
-    return f"{lax}.cond({_condition(test)}, lambda: {ast.unparse(a)}, lambda: {ast.unparse(b)})"
+def _cond_of(names: Names, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
+    ways = f"lambda: {ast.unparse(a)}, lambda: {ast.unparse(b)}"
+    return f"{names.lax}.cond({_condition(test, names)}, {ways})"
 
 
 def _where(names: Names, test: ast.expr, a: ast.expr, b: ast.expr) -> str:
     if any(isinstance(way, _NO_ARRAYS) or _is_text(way) for way in (a, b)):
         return ""
     if any(isinstance(way, ast.Name) and way.id in names.pytrees for way in (a, b)):
-        return _cond_of(names.lax, test, a, b)
-    return f"{names.jnp}.where({_condition(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
+        return _cond_of(names, test, a, b)
+    return f"{names.jnp}.where({_condition(test, names)}, {ast.unparse(a)}, {ast.unparse(b)})"
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -192,17 +243,19 @@ def _is_no_comparison(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) and any(isinstance(op, other) for op in node.ops)
 
 
-def _condition(test: ast.expr, inner: bool = False) -> str:
+def _condition(test: ast.expr, names: Names, inner: bool = False) -> str:
     """A condition by element: `(x > 0) & ~y` for `x > 0 and not y`."""
     match test:
         case ast.BoolOp(op=op, values=values):
             sign = " & " if isinstance(op, ast.And) else " | "
-            text = sign.join(_condition(value, True) for value in values)
+            text = sign.join(_condition(value, names, True) for value in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return f"~{_condition(operand, True)}"
+            return f"~{_condition(operand, names, True)}"
         case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
             parts = ast.Compare(left, [first], [middle]), ast.Compare(middle, [second], [right])
             text = " & ".join(f"({ast.unparse(part)})" for part in parts)
+        case _ if _is_number(test, names):
+            text = f"{ast.unparse(test)} != 0"
         case ast.Name() | ast.Call() | ast.Attribute() | ast.Subscript():
             return ast.unparse(test)
         case _:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Number
+from types import FrameType
 from typing import Any
 
 import jax
@@ -42,6 +43,8 @@ class CellErrors:
     """Names of its traced inputs."""
     wrote: bool = False
     """The cell runs as plain Python does, so the names that it has bound stay bound."""
+    decorated: bool = False
+    """Its entry points are bound as functions that the magic has jitted."""
 
     @contextmanager
     def explained(self, request: CompileRequest | None = None) -> Generator[None]:
@@ -95,7 +98,13 @@ class CellErrors:
         if advice is None:
             return None
         fix = advice.text
-        if _needs_a_value(error):
+        jitted = error_site.jitted_frame(error) if _needs_a_value(error) else None
+        if self.decorated and jitted is not None:
+            own = jitted.f_code.co_name in self.cell.syntax.entry_points
+            jitted = None if own else jitted
+        if jitted is not None:
+            fix = _with_static_argnames(error, fix, jitted)
+        elif _needs_a_value(error):
             fixable = self._parameters(error) if self.wrote else set(self.traced)
             found = _blamed(error) & fixable or self.cell.syntax.names_on(line) & fixable
             maps = self.composition.maps
@@ -116,7 +125,7 @@ class CellErrors:
             )
         mentioned = self.cell.syntax.mentioned
         values = {name: self.values[name] for name in mentioned if name in self.values}
-        return jax_errors.fix(error, values, pmap=pmap)
+        return _known(error, values, self.composition)
 
     def _keeps_tracer(self) -> str:
         """The first name that the cell reads and that holds a tracer; empty where none does."""
@@ -170,15 +179,42 @@ def _note_of_call(
 ) -> str | None:
     if isinstance(error, RefusedError | SettingsError):
         return None
-    fix = jax_errors.fix(error, namespace, pmap=composition.has_pmap)
-    advice = error_site.with_site(fix, error)
+    advice = error_site.with_site(_known(error, namespace, composition), error)
     fix = None if advice is None else advice.text
     if fix is None or not _needs_a_value(error):
         return fix
+    jitted = error_site.jitted_frame(error, called=call.is_jitted)
+    if jitted is not None:
+        return _with_static_argnames(error, fix, jitted)
     if f"while tracing the function {call.name} at " not in str(error):
         return fix  # a function that this one calls may have a parameter of the same name
     given = call.arguments()
     return _with_names(error, fix, _blamed(error) & given.keys(), given, fixable=fixable)
+
+
+_IN_CODE = (
+    ("name positional parameters with `-i name=axis`", "give `in_axes` one for each argument"),
+    ("with `-i name=axis`", "with `in_axes`"),
+    ("with `-i name=None`", "with `None` in `in_axes`"),
+    ("`-i name=0`", "`in_axes=0`"),
+    ("with `-w`", "with `argnums`"),
+    ("with --has-aux", "with `has_aux=True`"),
+    ("`--mode jacrev`", "`jax.jacrev`"),
+    ("run with --holomorphic", "pass `holomorphic=True`"),
+)
+
+
+def _in_code(sentence: str) -> str:
+    """The fix of a transform that the code applies, where the options of a magic are of no use."""
+    for option, keyword in _IN_CODE:
+        sentence = sentence.replace(option, keyword)
+    return sentence
+
+
+def _known(error: BaseException, values: Mapping[str, Any], composition: Composition) -> str | None:
+    """The fix for a known error: by keywords of JAX where the magic applies no transform."""
+    found = jax_errors.fix(error, values, pmap=composition.has_pmap)
+    return _in_code(found) if found and composition.is_plain else found
 
 
 def _needs_a_value(error: BaseException) -> bool:
@@ -219,6 +255,26 @@ def _with_names(
     # A mapped input has a value for each example.
     if fixable and _static_helps(error, [values.get(name) for name in names]):
         fix += f" If its value may be fixed, run with `{' '.join(f'-s {n}' for n in names)}`."
+    return fix
+
+
+_NOT_PLAIN = ", or a cell without the magic"
+
+
+def _with_static_argnames(error: BaseException, fix: str, jitted: FrameType) -> str:
+    """The fix for a function that the user has jitted: `-s` and plain Python leave its jit."""
+    fix = fix.replace(_NOT_PLAIN, "")
+    held = {name: jitted.f_locals.get(name) for name in sorted(_blamed(error))}
+    tracers = {name: value for name, value in held.items() if isinstance(value, Tracer)}
+    if not tracers:
+        return fix
+    fix = _with_names(error, fix, tracers, tracers, fixable=False)
+    # Python's own numbers are weakly typed; an array cannot be static.
+    if all(v.ndim == 0 and (v.weak_type or v.dtype == bool) for v in tracers.values()):
+        names = ", ".join(f'"{name}"' for name in tracers)
+        static = names if len(tracers) == 1 else f"({names})"
+        function = jitted.f_code.co_name
+        fix += f" If its value may be fixed, jit `{function}` with `static_argnames={static}`."
     return fix
 
 

@@ -95,6 +95,27 @@ def _site(error: BaseException) -> ErrorSite | None:
     return ErrorSite(entry.tb_frame, tree[1], node, text, below)
 
 
+_TRACED = re.compile(r"while tracing the function (\S+) at ")
+
+
+def jitted_frame(error: BaseException, *, called: bool = False) -> FrameType | None:
+    """The frame of the function that JAX was tracing, where code of the user's has jitted it.
+
+    `called` says that jaxscope calls a function that the user has jitted.
+    """
+    traced = _TRACED.search(str(error))
+    found, between = None, set[str]()
+    for one in _walk(error.__traceback__):
+        frame = one.tb_frame
+        if not _is_user(one):
+            between.add(str(frame.f_globals.get("__name__")).partition(".")[0])
+            continue
+        if traced is not None and frame.f_code.co_name == traced[1] and "jax" in between:
+            found = None if "jaxscope" in between and not called else frame
+        between = set()
+    return found
+
+
 def _walk(entry: TracebackType | None) -> Iterator[TracebackType]:
     while entry is not None:
         yield entry
@@ -120,9 +141,20 @@ def _rewrite(site: ErrorSite) -> str:
     names = {**site.frame.f_globals, **site.frame.f_locals}
     lax = _name_of(jax.lax, names) or f"{_name_of(jax, names) or 'jax'}.lax"
     pytrees = frozenset(name for name, value in names.items() if _is_pytree(value))
-    known = rewrites.Names(_name_of(jnp, names) or "jnp", lax, pytrees)
+    numbers = frozenset(name for name, value in names.items() if _is_number(value))
+    known = rewrites.Names(_name_of(jnp, names) or "jnp", lax, pytrees, numbers)
     written = rewrites.for_tracers(site.tree, site.node, known)
-    return f"write `{written}`." if written else ""
+    if written:
+        return f"write `{written}`."
+    if rewrites.is_of_loop(site.tree, site.node):
+        return f"use `{lax}.while_loop`, with the names that the loop changes as its state."
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return value.dtype != np.dtype(bool)
+    return isinstance(value, int | float | complex) and not isinstance(value, bool)
 
 
 def _is_pytree(value: Any) -> bool:

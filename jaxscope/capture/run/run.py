@@ -310,7 +310,9 @@ def _executed(cell: FunctionCell | DecoratedCell, given: Invocation) -> tuple[An
     """The value of a cell that runs as plain Python, and what is known of its names."""
     text, namespace = cell.text, given.context.namespace
     names = evidence.name_facts(text.syntax.mentioned, namespace)
-    errors = CellErrors(text, namespace, given.settings.composition, wrote=True)
+    decorated = given.form is Form.DECORATOR
+    composition = given.settings.composition
+    errors = CellErrors(text, namespace, composition, wrote=True, decorated=decorated)
     with errors.explained():
         value = cell.execute(given)
     return value, evidence.Known(names, cell.recorder)

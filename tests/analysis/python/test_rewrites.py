@@ -12,6 +12,7 @@ from jaxscope.analysis.python.rewrites import (
     above,
     expression_at,
     for_tracers,
+    is_of_loop,
     operands_of,
 )
 
@@ -76,6 +77,32 @@ def test_a_container_is_chosen_by_cond_which_where_refuses() -> None:
     assert written == "grads = jax.lax.cond(x > 0, lambda: scaled(grads), lambda: grads)"
 
 
+@pytest.mark.parametrize(
+    ("code", "written"),
+    [
+        ("y = n and m", "jnp.where(n != 0, m, n)"),
+        ("y = n or 1.5", "jnp.where(n != 0, n, 1.5)"),
+        ("y = m and 2", "jnp.where(m, 2, m)"),
+        ("y = a if n and m else b", "jnp.where((n != 0) & m, a, b)"),
+        ("y = a if not n[0] else b", "jnp.where(~(n[0] != 0), a, b)"),
+        ("while n:\n  n = n // 2", "n = jax.lax.while_loop(lambda n: n != 0, lambda n: n // 2, n)"),
+        ("y = n and m and 1", ""),
+    ],
+)
+def test_a_number_is_compared_with_zero_which_its_bits_are_not(code: str, written: str) -> None:
+    tree = ast.parse(code)
+    asked = ("n", "m", "n[0]")
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and ast.unparse(n) in asked]
+    assert for_tracers(tree, found[0], Names(numbers=frozenset("n"))) == written
+
+
+def test_the_condition_of_a_loop_is_known_with_all_that_it_is_made_of() -> None:
+    tree = ast.parse("while x > 0 and m:\n  x = y if x else z")
+    found = {ast.unparse(n): is_of_loop(tree, n) for n in ast.walk(tree) if isinstance(n, ast.expr)}
+    assert [found[part] for part in ("x > 0", "m", "x > 0 and m")] == [True] * 3
+    assert not found["y"]
+
+
 def test_an_expression_is_found_by_its_position() -> None:
     tree = ast.parse("y = jnp.concatenate([a, b @ c])")
     call = expression_at(tree, (1, 1, 4, 31))
@@ -83,3 +110,6 @@ def test_an_expression_is_found_by_its_position() -> None:
     assert [ast.unparse(node) for node in operands_of(call)] == ["a", "b @ c"]
     assert expression_at(tree, (1, 1, 4, 30)) is None
     assert expression_at(tree, (None, None, None, None)) is None
+    condition = expression_at(ast.parse("if n:\n    return 1"), (1, 2, 0, 12))
+    assert condition is not None
+    assert ast.unparse(condition) == "n"

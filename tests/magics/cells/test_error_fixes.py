@@ -22,15 +22,6 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
-def test_a_scalar_parameter_of_a_jitted_function_is_to_be_made_static(notebook: Notebook) -> None:
-    ran = notebook.run(
-        "%%jaxjit -q -n 1\n@jax.jit\ndef step(x, n):\n    if n > 0:\n        return x\n"
-        "    return -x\ny = step(x, 1.0)"
-    )
-    assert "Line 4: `n` is traced." in ran.message
-    assert "run with `-s n`" in ran.message
-
-
 def test_threads_that_get_python_numbers_are_kept(notebook: Notebook) -> None:
     notebook.must(
         "%%jaxjit -q -n 1\nfrom concurrent.futures import ThreadPoolExecutor\nimport threading\n"
@@ -240,10 +231,7 @@ SHAPES = "\n    f32[3]  f32[4]\n    x +     w"
         ),
         (
             f"%%jaxjit\n{HALVE}",
-            (
-                f"Line 4: `n` is traced. A traced value has no truth value: write `{HALVED}`. "
-                "If its value may be fixed, run with `-s n`."
-            ),
+            f"Line 4: `n` is traced. A traced value has no truth value: write `{HALVED}`.",
         ),
         ("%%jaxwatch\nw = jnp.ones(4)\nx + w", f"Line 3:{SHAPES}"),
         ("%%jaxprof\nw = jnp.ones(4)\nx + w", f"Line 3:{SHAPES}"),

@@ -1,0 +1,69 @@
+"""Notes beside errors of cells: what they advise works when it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.magics.notebook import Notebook, open_notebook
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must("import jax, jax.numpy as jnp\nx = jnp.arange(3.0)")
+        yield opened
+
+
+STEP = "def step(x, n):\n    if n > 0:\n        return x\n    return -x\n"
+JIT_STATIC = 'If its value may be fixed, jit `step` with `static_argnames="n"`.'
+
+
+@pytest.mark.parametrize(
+    ("cell", "fix"),
+    [
+        (f"%%jaxjit -q -n 1\n@jax.jit\n{STEP}y = step(x, 1)", JIT_STATIC),
+        (f"%%jaxjit -q -n 1\n{STEP}fast = jax.jit(step)\ny = fast(x, 1)", JIT_STATIC),
+        ("%%jaxjit -q -n 1\ny = earlier(x, 1)", JIT_STATIC),
+        ("y = %jaxjit -q -n 1 earlier(x, 1)", JIT_STATIC),
+        (f"%%jaxjit -q -n 1 --decorate\n{STEP}y = step(x, 1.0)", "run with `-s n`."),
+    ],
+)
+def test_a_parameter_of_the_users_jit_is_to_be_made_static_where_it_is_jitted(
+    notebook: Notebook, cell: str, fix: str
+) -> None:
+    notebook.must(f"@jax.jit\n{STEP}earlier = step")
+    ran = notebook.run(cell)
+    assert "`n` is traced. " in ran.message
+    assert ran.message.endswith(fix)
+    static = ("import functools\n@functools.partial(jax.jit, static_argnames='n')",)
+    applied = cell.replace("@jax.jit", *static).replace("t(step)", "t(step, static_argnames='n')")
+    notebook.must(f"{static[0]}\n{STEP}earlier = step")
+    notebook.must(applied.replace("--decorate", "--decorate -s n"))
+    np.testing.assert_array_equal(notebook.names["y"], [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("code", "fix"),
+    [
+        ("jax.vmap(jnp.add)(x, x[:2])", "with `None` in `in_axes`"),
+        ("jax.vmap(jnp.add, in_axes=(0, 1))(x, x)", "map a different one with `in_axes`"),
+        ("jax.vmap(jnp.add, in_axes=(0,))(x, x)", "give `in_axes` one for each argument."),
+        ("jax.vmap(jnp.add, in_axes=None)(x, x)", "`in_axes=0`."),
+        ("jax.grad(lambda v: v)(3)", "with `argnums`"),
+        ("jax.grad(jnp.sin)(x)", "with `has_aux=True`, or use `jax.jacrev`."),
+    ],
+)
+def test_the_fix_of_a_transform_in_the_code_has_its_keywords(
+    notebook: Notebook, code: str, fix: str
+) -> None:
+    for form in ("%jaxjit -q -n 1 ", "%%jaxjit -q -n 1\ny = "):
+        assert fix in notebook.run(form + code).message
+
+
+def test_a_loop_that_changes_several_names_has_while_loop(notebook: Notebook) -> None:
+    loop = "while x.sum() > 1:\n    x = x / 2\n    steps = 1"
+    ran = notebook.run(f"%%jaxjit -q -n 1\n{loop}")
+    assert "A traced value has no truth value: use `jax.lax.while_loop`" in ran.message
