@@ -225,8 +225,27 @@ def _equal(first: Arrays, second: Arrays) -> bool:
 
 
 def _groups(host: Host) -> list[tuple[str, ...]]:
-    """Inputs that are changed together: each alone, or all where there are many."""
-    return [(name,) for name in host] if len(host) <= _FEW else [tuple(host)]
+    """Inputs that are changed together: each with its copies, or all where there are many.
+
+    `x`, `jnp.asarray(x)` and `torch.from_numpy(x.T)` are one input: each framework reads its own.
+    """
+    groups = list[tuple[str, ...]]()
+    for name in host:
+        found = next((i for i, one in enumerate(groups) if _same_data(host, one[0], name)), None)
+        if found is None:
+            groups.append((name,))
+        else:
+            groups[found] += (name,)
+    return groups if len(groups) <= _FEW else [tuple(host)]
+
+
+def _same_data(host: Host, first: str, second: str) -> bool:
+    a, b = host[first], host[second]
+    if a.dtype.kind != b.dtype.kind:
+        return False
+    narrow = min(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)
+    a, b = a.astype(narrow), b.astype(narrow)
+    return _equal((a,), (b,)) or _equal((a,), (b.T,))
 
 
 def _one_element(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
+import os
 import signal
 import sys
 import threading
@@ -31,6 +32,10 @@ _COLLECTING = frozenset({"__del__", "_xla_gc_callback", "gc_callback"})
 """Finalizers, and the functions that JAX and hypothesis register with the garbage collector."""
 _WEAKREFS = frozenset({weakref.__file__, weakref.WeakSet.add.__code__.co_filename})
 """Files of the callbacks of weak references."""
+_IMPORT = "<frozen importlib._bootstrap>"
+_WHOLE = frozenset({"numba"})
+"""Packages whose compiler has loaded a part of its tables for good when it is cut short."""
+_BENCH = os.path.dirname(os.path.dirname(__file__))
 
 
 class TimedOut(Exception):
@@ -94,7 +99,7 @@ class Alarm:
             self.off()
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        if _in_callback(frame):
+        if _in_callback(frame) or _in_import(frame):
             self.set(_POLL_S, self._text)
             return
         raise TimedOut(self._text)
@@ -112,6 +117,17 @@ def _in_callback(frame: FrameType | None) -> bool:
     while frame is not None:
         code = frame.f_code
         if code.co_name in _COLLECTING or code.co_filename in _WEAKREFS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _in_import(frame: FrameType | None) -> bool:
+    """Whether the code of the block imports a module: one that is cut short stays broken, because
+    Python keeps the submodules that were complete. Or whether Numba, which is alike, compiles."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_BENCH):
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if frame.f_code.co_filename == _IMPORT or package in _WHOLE:
             return True
         frame = frame.f_back
     return False
@@ -159,7 +175,7 @@ def run_on_thread(
     thread.join(_POLL_S)
     while thread.is_alive():
         passed = clock() - began
-        if passed > limit_s:
+        if passed > limit_s and not _in_import(frame_of(thread.ident or 0)):
             text = f"{what} took longer than {limit_s:.3g} s and"
             if _stopped(thread):
                 raise TimedOut(f"{text} was stopped.")

@@ -138,7 +138,9 @@ def same_object() -> BenchWarning:
 def stays_the_same(names: Sequence[str]) -> BenchWarning:
     """J205."""
     which = words.names(names, len(names))
-    return BenchWarning("J205", f"Its result does not change with {which}. Compute it in the call.")
+    return BenchWarning(
+        "J205", f"Its result does not change with {which}. Compute it in the call, from {which}."
+    )
 
 
 def limit_of(result: Any, terms: int, coarsest: float = 0.0, wanted: Any = None) -> float:

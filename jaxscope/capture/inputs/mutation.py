@@ -227,7 +227,8 @@ _CONTAINERS: tuple[Any, ...] = (dict, list, set, collections.deque, bytearray)
 
 
 def _attributes(item: Any) -> dict[str, Any]:
-    held = dict(getattr(item, "__dict__", {}))
+    known = getattr(item, "__dict__", None)
+    held: dict[str, Any] = dict(known) if isinstance(known, dict) else {}  # some invent attributes
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
@@ -246,7 +247,10 @@ def is_users_module(name: str) -> bool:
 
 
 _NOT_RESTORED = frozenset(
-    ("jax", "jaxlib", "numpy", "pandas", "matplotlib", "IPython", "ipywidgets", "plotly", "torch")
+    (
+        *("jax", "jaxlib", "numpy", "numba", "llvmlite", "torch"),
+        *("pandas", "matplotlib", "IPython", "ipywidgets", "plotly"),
+    )
 )
 
 

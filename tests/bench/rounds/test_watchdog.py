@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import signal
 import sys
@@ -63,6 +64,44 @@ def test_the_callback_of_a_weak_reference_ends_before_the_block_is_stopped():
     with Alarm() as alarm, pytest.raises(TimedOut, match=r"^the work took longer"):
         work(alarm)
     assert ended == ["called"]
+
+
+@pytest.mark.parametrize("on_thread", [False, True])
+def test_an_import_ends_before_the_code_is_stopped(on_thread, tmp_path, monkeypatch):
+    slow = tmp_path / f"slow_import_{on_thread}"
+    slow.mkdir()
+    (slow / "__init__.py").write_text("from . import part\nimport time\ntime.sleep(0.3)\n")
+    (slow / "part.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work():
+        importlib.import_module(slow.name)
+        while True:
+            time.sleep(0.001)
+
+    if on_thread:
+        with pytest.raises(TimedOut, match="was stopped"):
+            run_on_thread(work, 0.05, "the work")
+    else:
+        with Alarm() as alarm, pytest.raises(TimedOut), alarm.within(0.05, "the work"):
+            work()
+    module = sys.modules.pop(slow.name)
+    assert module.part is sys.modules.pop(f"{slow.name}.part")
+
+
+def test_a_compilation_by_numba_ends_before_the_code_is_stopped():
+    given = {"__name__": "numba.core.registry", "sleep": time.sleep, "loaded": []}
+    code = "def load():\n    for part in range(30):\n        sleep(0.01)\n    loaded.append(1)"
+    exec(code, given)
+
+    def work(alarm):
+        with alarm.within(0.05, "the work"):
+            given["load"]()
+            time.sleep(30)
+
+    with Alarm() as alarm, pytest.raises(TimedOut):
+        work(alarm)
+    assert given["loaded"] == [1]
 
 
 def test_an_alarm_that_c_code_could_only_print_rings_again_and_prints_nothing(capsys):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxscope.capture.inputs.mutation import Snapshot, is_users_module
+from jaxscope.capture.inputs.mutation import Snapshot, contents, is_users_module
 
 
 class Strict:
@@ -44,6 +44,20 @@ def test_attributes_are_put_back_without_the_objects_own_rules() -> None:
     snapshot.restore()
     assert [owner.kept for owner in owners] == [1] * 4
     assert not any(hasattr(owner, "new") for owner in owners)
+
+
+def test_an_object_that_invents_its_attributes_has_none() -> None:
+    class Foreign:
+        __slots__ = ("held",)
+
+        def __getattr__(self, name: str) -> object:
+            return lambda: name
+
+    library = Foreign()
+    library.held = [1]
+    snapshot = Snapshot()
+    snapshot.keep(library)
+    assert contents(library) == {"held": [1]}
 
 
 def test_containers_are_put_back_in_place() -> None:
