@@ -229,7 +229,8 @@ def _needs_a_value(error: BaseException) -> bool:
         jax.errors.ConcretizationTypeError,
         IndexError,
     )
-    of_a_value = any(part in str(error) for part in jax_errors.OF_A_VALUE)
+    text = str(error)
+    of_a_value = "Trac" in text and any(part in text for part in jax_errors.OF_A_VALUE)
     return isinstance(error, kinds) or (isinstance(error, TypeError) and of_a_value)
 
 

@@ -276,8 +276,7 @@ def _of_tracer(text: str) -> str | None:
     """The fix where a tracer is no value to look at, to save or to hash."""
     if "Tracer" not in text and "traced" not in text:
         return None
-    missing = _missing(text)
-    if missing is not None:
+    if (missing := _missing(text)) is not None:
         where = "in a cell without the magic"
         return f"A traced value has no `{missing}`: ask the result for it, {where}."
     if any(part in text for part in _SAVES):
@@ -307,8 +306,9 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             "`jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`, or keep it and use "
             "`jax.shard_map` under %%jaxjit."
         )
-    found = _of_tracer(text)
-    if found is not None:
+    if _SHAPE in text and "Trac" not in text:
+        return "A shape needs ints: divide with `//`, or convert a number with `int`."
+    if (found := _of_tracer(text)) is not None:
         return found
     if _OTHER_TRACE in text:
         return _PASS_OBJECT

@@ -67,3 +67,10 @@ def test_a_loop_that_changes_several_names_has_while_loop(notebook: Notebook) ->
     loop = "while x.sum() > 1:\n    x = x / 2\n    steps = 1"
     ran = notebook.run(f"%%jaxjit -q -n 1\n{loop}")
     assert "A traced value has no truth value: use `jax.lax.while_loop`" in ran.message
+
+
+def test_a_shape_that_is_a_float_is_not_called_traced(notebook: Notebook) -> None:
+    ran = notebook.run("%%jaxjit -q -n 1\ny = jnp.zeros(x.shape[0] / 3) + x.sum()")
+    advice = "A shape needs ints: divide with `//`, or convert a number with `int`."
+    assert ran.message.endswith(f"jaxscope: Line 2: {advice}")
+    notebook.must("%%jaxjit -q -n 1\ny = jnp.zeros(x.shape[0] // 3) + x.sum()")

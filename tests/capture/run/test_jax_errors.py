@@ -10,6 +10,7 @@ ABSTRACT = (
     "Error interpreting argument to <function f at 0x7f> as an abstract array. The problematic "
     "value is of type <class '{}'> and was passed to the function at path {}."
 )
+SHAPES = "Shapes must be 1D sequences of concrete values of integer type, got {}."
 DEVICES = "Received incompatible devices for jitted computation."
 
 
@@ -26,6 +27,8 @@ DEVICES = "Received incompatible devices for jitted computation."
         (RuntimeError("vmap in_axes must be an int"), None),
         (ValueError(f"{DEVICES} Got jit's context mesh and device_put inside jit"), "without the"),
         (ValueError(f"{DEVICES} Got argument x of f and argument y of f"), "jax.device_put"),
+        (TypeError(SHAPES.format("(2.0,)")), "divide with `//`"),
+        (TypeError(SHAPES.format("(JitTracer(~int32[]),)")), "known ints while tracing"),
         (TypeError("an error of the user's"), None),
         (ValueError("an error of the user's"), None),
         (KeyError("x"), None),
