@@ -58,9 +58,7 @@ def tag(traced: Any, sources: SourceFiles) -> Tagged:
         closed_jaxpr = traced.jaxpr
     except Exception as error:
         return _nothing(f"this JAX gives no jaxpr of a traced function ({error!r})")
-    with suppress(TypeError):
-        closed_jaxpr = _LOWERED.get(closed_jaxpr, closed_jaxpr)
-    return tag_jaxpr(closed_jaxpr, sources)
+    return tag_jaxpr(_as_lowered(closed_jaxpr), sources)
 
 
 def tag_lowering(sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged | None:
@@ -93,9 +91,17 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles, around: tuple[Frame, ...]
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before).joined(_paths_since(body)))
 
 
+def _as_lowered(closed_jaxpr: Any) -> Any:
+    """The jaxpr as JAX lowered it, where that was observed."""
+    try:
+        return _LOWERED.get(closed_jaxpr, closed_jaxpr)
+    except TypeError:  # not weakly referable
+        return closed_jaxpr
+
+
 def has_tags(traced: Any) -> bool:
     """Whether some equation of a `Traced` is tagged, or it has none."""
-    equations = open_jaxpr(traced.jaxpr).eqns
+    equations = open_jaxpr(_as_lowered(traced.jaxpr)).eqns
     scopes = (name for one in equations for _, name in _jax.name_scopes(one))
     return not equations or any(TAG.fullmatch(name) for name in scopes)
 

@@ -76,8 +76,9 @@ def holds_tracer(
     """
     options = " ".join([f"-s {number}" for number in numbers])
     fix = f"Run with `{options}`" if options else "Return the array itself"
+    whose = "the result" if name == "Out" else f"`{name}`"
     return RefusedError(
-        f"`{name}` would keep {what} that exists only while tracing. {fix}, or create this object "
+        f"{whose} would keep {what} that exists only while tracing. {fix}, or create this object "
         "in a cell without the magic.",
         syntax.last_binding(name),
     )

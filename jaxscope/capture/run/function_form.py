@@ -278,12 +278,19 @@ class _Callees:
             if inner is None:
                 return function
             if id(inner.__code__) not in self._codes:
+                if plain and hasattr(function, "lower") and self._is_bound(function):
+                    self.cell.jitted.add(inner.__name__, function, outside=True)
                 return self._control_flow(function, inner)
             if hasattr(function, "lower") and plain:
                 self.cell.jitted.add(inner.__name__, function)
                 return function
             return self._callee(function, inner) or function
         return self._bound(vars(kind).get("__call__"), function, function)
+
+    def _is_bound(self, function: Any) -> bool:
+        """Whether the cell itself has bound a name to the function."""
+        bound = self.cell.text.syntax.bound
+        return any(self.cell.namespace.get(name) is function for name in bound)
 
     def _control_flow(self, function: Any, inner: FunctionType) -> Any:
         """A control-flow function of JAX as a callee where it is given functions of the cell.

@@ -117,6 +117,8 @@ class _Jitted:
     """JAX's object."""
     of_library: bool = False
     """Jitted by a library, which got functions of the cell."""
+    outside: bool = False
+    """Written outside of the cell: its own work belongs to the line that calls it."""
 
 
 @dataclass(slots=True)
@@ -134,11 +136,14 @@ class JittedFunctions:
     _called: tuple[int, ...] = ()
     """Identities of the function and the arguments of the last call that was recorded."""
 
-    def add(self, name: str, function: Any) -> None:
-        """Record the calls of a jitted function, or of a wrapper around one."""
+    def add(self, name: str, function: Any, *, outside: bool = False) -> None:
+        """Record the calls of a jitted function, or of a wrapper around one.
+
+        `outside` tells that the function itself was written outside of the cell.
+        """
         _, jitted = held_jit(function) or ("", function)
         inner = inspect.unwrap(jitted)
-        self._functions[id(inner)] = _Jitted(name, inner, jitted)
+        self._functions[id(inner)] = _Jitted(name, inner, jitted, outside=outside)
 
     @contextmanager
     def recording(self, listener: Listener, sources: SourceFiles) -> Generator[None]:
@@ -190,7 +195,7 @@ class JittedFunctions:
         jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
         if jitted is None:
             return None
-        found = _Jitted(name, inner, jitted, of_library)
+        found = _Jitted(name, inner, jitted, of_library, outside=of_library)
         return self._functions.setdefault(id(inner), found)
 
     def _record(self, known: _Jitted, call: _jax.JaxCall) -> None:
@@ -212,7 +217,7 @@ class JittedFunctions:
             return
         if self._called != (id(known), *map(id, call.args or ())):
             self._record(known, call)  # JAX had traced it inside of another function
-        around = user_frames(inspect.currentframe()) if known.of_library else ()
+        around = user_frames(inspect.currentframe()) if known.outside else ()
         tagged = tag_lowering(sources, tuple([one.locate(sources.all()) for one in around]))
         if self.calls and self.calls[-1].function is known:
             self.calls[-1].tagged = tagged

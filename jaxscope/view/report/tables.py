@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 from jaxscope import words
 from jaxscope.model import (
     Compile,
+    CompileKind,
     Cost,
     Form,
     Memory,
@@ -173,10 +174,15 @@ def no_program(record: Record) -> str:
     if record.form in _RAN_PLAIN:
         return "" if record.notes else _RAN_PLAIN[record.form]
     if record.compiles:
-        number = Counter(compile.fun_name for compile in record.compiles)
-        names = [f"`{name}`" + (f" × {n}" if n > 1 else "") for name, n in number.most_common()]
+        took = defaultdict[str, list[float]](list)
+        for one in record.compiles:
+            took[one.fun_name].append(one.total_s)
+        longest = sorted(took.items(), key=lambda pair: -sum(pair[1]))
+        names = [f"`{name}`" + (f" × {len(s)}" if len(s) > 1 else "") for name, s in longest]
+        eager = all(one.kind is CompileKind.EAGER for one in record.compiles)
+        what = "eager operations" if eager else "other functions"
         return (
-            f"Only other functions compiled here ({words.listed(names, 3)}), so there are no "
+            f"Only {what} compiled here ({words.listed(names, 3)}), so there are no "
             "stages, costs or timings for this cell. `%jaxlog` shows them."
         )
     if record.notes:

@@ -135,6 +135,61 @@ def test_a_librarys_solver_is_reported_with_the_lines_of_its_function(solver: No
     assert set(lines) == {3, 4}  # the solver's own work is of the line that calls it
 
 
+def test_what_the_cell_jits_of_another_place_is_reported(notebook: Notebook) -> None:
+    notebook.must("def far(x):\n    return jnp.sin(x) * 2")
+    ran = notebook.must(
+        "%%jaxjit -n 1 -o report\ndef helper(x):\n    return x\n"
+        "rows = jax.jit(jax.vmap(far))\nfor _ in range(2):\n    y = rows(x)"
+    )
+    assert "far jitted by the cell" in " ".join(ran.text.split())
+    (program,) = notebook.names["report"].record.programs
+    assert {one.span.line for one in program.equations if one.span} == {6}
+    np.testing.assert_allclose(notebook.names["y"], np.full((8, 4), 2 * np.sin(1)), rtol=1e-6)
+
+
+def test_a_jitted_function_of_an_earlier_cell_is_not_the_cells(notebook: Notebook) -> None:
+    notebook.must("earlier = jax.jit(lambda x: x * 3)")
+    ran = notebook.must("%%jaxjit\ndef helper(x):\n    return x\ny = earlier(x)")
+    assert "no program to show" in ran.text
+
+
+def test_a_function_that_a_decorator_hides_is_not_called_handed_to_others(
+    notebook: Notebook,
+) -> None:
+    notebook.must(
+        "def outside(f):\n    jitted = jax.jit(f)\n    @functools.wraps(f)\n"
+        "    def called(*args):\n        return jax.block_until_ready(jitted(*args))\n"
+        "    return called"
+    )
+    ran = notebook.must(
+        "%%jaxjit\nimport concurrent.futures\n@outside\ndef hidden(x):\n    return x + 1\n"
+        "with concurrent.futures.ThreadPoolExecutor() as pool:\n"
+        "    y = pool.submit(lambda: hidden(x)).result()\ny = hidden(x)"
+    )
+    said = " ".join(ran.text.split())
+    assert "`hidden` ran as decorated, so jaxscope compiled nothing." in said
+
+
+def test_operations_one_by_one_are_called_eager_the_longest_first(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit\nfrom jax.scipy.optimize import minimize\ndef cost(v):\n"
+        "    return jnp.sum((v - 3.25) ** 2)\n"
+        "r = minimize(cost, jnp.zeros(7), method='BFGS')"
+    )
+    assert "Only eager operations compiled here (`while`" in " ".join(ran.text.split())
+
+
+def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
+    notebook: Notebook,
+) -> None:
+    ran = notebook.must(
+        "%%jaxjit\ndef make(rate):\n    return lambda x: x * rate\nscaled = make(x)"
+    )
+    said = " ".join(ran.text.split())
+    assert "`make` ran as plain Python: the result would keep an array inside a function" in said
+    np.testing.assert_array_equal(notebook.must("scaled(x)").value, np.ones((8, 4)))
+
+
 def test_an_operation_inside_a_helper_is_no_program_of_it(solver: Notebook) -> None:
     ran = solver.must(
         "%%jaxjit\ndef helper(x):\n    return jnp.linalg.norm(x) + jax.nn.relu(x).mean()\n"

@@ -175,6 +175,20 @@ def test_a_jitted_method_of_a_library_is_reported_with_the_lines_of_the_cell(
         assert {one.frames[0].span.line for one in program.equations} >= {6}
 
 
+def test_the_work_of_a_library_is_of_the_line_that_calls_it_where_jax_drops_results(
+    notebook: Notebook,
+) -> None:
+    notebook.must(
+        "%%jaxjit -n 1 -o report\nimport flax.linen as nn\nclass Rows(nn.Module):\n"
+        "    def __call__(self, x):\n"
+        "        step = lambda total, row: (total + row, row * 2)\n"
+        "        return jax.lax.scan(step, x[0], x)[1]\n"
+        "y = jax.jit(Rows().apply)({}, x)"
+    )
+    (program,) = notebook.names["report"].record.programs
+    assert {one.frames[-1].span.line for one in program.equations} == {7}
+
+
 def test_a_check_of_equinox_has_its_fix(notebook: Notebook) -> None:
     ran = notebook.must(
         "%%jaxjit\ndef positive(x):\n"
