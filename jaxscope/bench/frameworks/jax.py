@@ -57,6 +57,12 @@ class _Jax(Implementation):
     def leaves(self, outputs: Any) -> list[Any]:
         return jax.tree_util.tree_leaves(outputs)
 
+    def to_numpy(self, leaf: Any) -> Any:
+        """A NumPy array of one leaf; of typed random keys, their data."""
+        if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        return super().to_numpy(leaf)
+
     def bind_context(self, work: Callable[[], Any]) -> Callable[[], Any]:
         """Precision may be set for this thread only; without it a call elsewhere recompiles."""
         x64 = _x64()

@@ -22,3 +22,15 @@ def test_a_model_that_the_code_changes_without_passing_it_is_named_as_the_reason
         "its `nnx.jit` function alone.",
         "jax-eager": "",
     }
+
+
+def test_results_may_contain_typed_random_keys() -> None:
+    with open_notebook() as notebook:
+        notebook.must(
+            "import jax, jax.numpy as jnp\nkey, x = jax.random.key(0), jnp.ones(3)\n"
+            "def step(key, x):\n    key, sub = jax.random.split(key)\n"
+            "    return key, x + jax.random.normal(sub, x.shape)"
+        )
+        notebook.must("%%jaxbench -q -o c --time-limit 30\nstep(key, x)")
+        failures = {row.implementation: row.failure for row in notebook.names["c"].rows}
+    assert failures == {"jax": "", "jax-eager": ""}

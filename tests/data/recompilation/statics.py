@@ -197,6 +197,28 @@ layer(ones(3), act=double)
 # -- fixed second
 layer(ones(3), act=double)
 
+# ==== a static function that a library makes anew
+# cause: static_identity | The static argument `init` is a different function object
+# fix: Create the function once, and reuse it. Where a library creates it in each call, do more work
+@partial(jax.jit, static_argnames="init")
+def weights(key, init):
+    return init(key, (3, 3))
+
+# -- first
+weights(jax.random.key(0), init=jax.nn.initializers.normal(0.1))
+# -- second
+weights(jax.random.key(0), init=jax.nn.initializers.normal(0.1))
+# -- fixed
+@partial(jax.jit, static_argnames="init")
+def weights(key, init):
+    return init(key, (3, 3))
+
+normal = jax.nn.initializers.normal(0.1)
+# -- fixed first
+weights(jax.random.key(0), init=normal)
+# -- fixed second
+weights(jax.random.key(0), init=normal)
+
 # ==== another activation
 # cause: static_identity | The static argument `act` is a different function object: relu → tanh.
 # fix: Keep to a few functions, each defined once

@@ -85,7 +85,7 @@ class StaticIdentityChange(_Changed):
     field: str = ""
     """The static field or argument that it is a part of; empty for the whole argument."""
     own: bool = True
-    """The type is the user's, who may change it."""
+    """The type, or the function itself, is the user's, who may change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,6 +132,11 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             fix = "Define the function once, outside the call: JAX compares functions by identity."
             if not same:
                 fix = "Keep to a few functions, each defined once: JAX compares them by identity."
+            elif not d.own:
+                fix = (
+                    "Create the function once, and reuse it. Where a library creates it in each "
+                    "call, do more work per call."
+                )
         case CauseKind.STATIC_IDENTITY:
             text = (
                 f"The static argument {path} is a different object: {shown}. `{d.type}` defines "

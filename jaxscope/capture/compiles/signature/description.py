@@ -74,16 +74,16 @@ def static_argument(
         parts=parts,
         keyword=keyword,
         position=position,
-        own=_of_user(type(value)),
+        own=_of_user(value if isinstance(value, types.FunctionType) else type(value)),
     )
 
 
-def _of_user(kind: type) -> bool:
-    """Whether the user can change the class."""
+def _of_user(made: type | types.FunctionType) -> bool:
+    """Whether the user can change the class or the function."""
     try:
-        return is_user_file(inspect.getfile(kind))
+        return is_user_file(inspect.getfile(made))
     except (TypeError, OSError):  # built in, or of a notebook
-        return kind.__module__ == "__main__"
+        return made.__module__ == "__main__"
 
 
 class Description:
