@@ -249,8 +249,15 @@ def _of_library(function: types.FunctionType) -> bool:
 
 def _in_cache(value: Any) -> bool:
     parts = [one for one in gc.get_referrers(value) if isinstance(one, tuple)]
-    caches = [o for o in gc.get_referrers(*parts) if type(o) is _CACHE] if parts else []
-    return any(str(cache.__module__).startswith("jax.") for cache in caches)
+    return any(_is_jaxs_cache(one) for one in gc.get_referrers(value, *parts))
+
+
+def _is_jaxs_cache(holder: Any) -> bool:
+    """Whether it is a cache of a function of JAX: Python's, or since jax 0.12 one of jaxlib."""
+    kind = type(holder)
+    if kind is _CACHE:
+        return str(holder.__module__).startswith("jax.")
+    return kind.__name__.endswith("LRUCache") and kind.__module__.startswith("jaxlib.")
 
 
 def _is_trace(owner: Any) -> bool:
