@@ -141,6 +141,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{grouped} {noun if number == 1 else plural or noun + 's'}"
 
 
+def a(noun: str) -> str:
+    """The noun with its article: `a list`, `an AutoNormal`, `a UserDict`."""
+    return f"{'an' if noun[:1] in tuple('aeioAEIO') else 'a'} {noun}"
+
+
 def listed(items: Sequence[str], most: int = 0, last: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`; of more than `most` items `a, b and 7 more`."""
     if 0 < most < len(items):

@@ -97,6 +97,14 @@ def test_the_width_of_an_interval_is_empty_for_a_single_sample() -> None:
     assert words.spread(53.92) == "± over 100 %"
 
 
+def test_nouns_have_their_article() -> None:
+    assert [words.a(one) for one in ("list", "AutoNormal", "UserDict")] == [
+        "a list",
+        "an AutoNormal",
+        "a UserDict",
+    ]
+
+
 def test_counts_have_their_noun() -> None:
     assert words.count(1, "line") == "1 line"
     assert words.count(0, "line") == "0 lines"

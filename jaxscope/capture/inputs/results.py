@@ -11,6 +11,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.capture.inputs import nnx, pytrees
 from jaxscope.capture.inputs.inputs import Substituted
@@ -140,7 +141,9 @@ class OutcomeReader:
                 raise holds_tracer(name, "the text of an array", self.syntax)
             return
         if not isinstance(value, jax.Array) and find_tracer(value, {self.namespace_id}):
-            what = f"an array inside a {type(value).__name__}"
+            kind = type(value).__name__
+            kind = "jitted function" if kind == "PjitFunction" else kind
+            what = f"an array inside {words.a(kind)}"
             raise holds_tracer(name, what, self.syntax, self._numbers_for(name))
 
     def _keep(self, value: Any) -> None:
@@ -156,7 +159,7 @@ class OutcomeReader:
     def _check_static(self, name: str, value: Any, static: Any) -> None:
         """Raise RefusedError where the part of a pytree that JAX does not trace keeps a tracer."""
         if static is not None and find_tracer(static, {self.namespace_id}):
-            what = f"an array in a static field of a {type(value).__name__}"
+            what = f"an array in a static field of {words.a(type(value).__name__)}"
             raise holds_tracer(name, what, self.syntax, self._numbers_for(name))
 
     def _numbers_for(self, name: str) -> list[str]:
