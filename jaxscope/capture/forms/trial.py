@@ -158,7 +158,7 @@ class TracedForm(ABC):
         self._released = False
 
     def functions(self) -> Mapping[str, Any]:
-        """By name: the code that a cell reads, which is no input."""
+        """By name: the functions, classes and modules that a cell reads; they are not inputs."""
         return {}
 
     def release(self) -> None:
