@@ -76,7 +76,7 @@ def check(
     answers = [one for ready in asked if (one := _answer(ready, setting)) is not None]
     others = [_Answer(one, _copies(one, one.outputs)) for one in free if one not in asked]
     terms = max([array.size for array in setting.host.values()], default=1)
-    for names in _groups(setting.host):
+    for names in _groups(setting):
         for change in (_one_element, _every_element):
             host = _changed(setting.host, names, change)
             if host is None:
@@ -224,14 +224,15 @@ def _equal(first: Arrays, second: Arrays) -> bool:
     )
 
 
-def _groups(host: Host) -> list[tuple[str, ...]]:
+def _groups(setting: Setting) -> list[tuple[str, ...]]:
     """Inputs that are changed together: each with its copies, or all where there are many.
 
     `x`, `jnp.asarray(x)` and `torch.from_numpy(x.T)` are one input: each framework reads its own.
     """
+    host = setting.host
     groups = list[tuple[str, ...]]()
     for name in host:
-        found = next((i for i, one in enumerate(groups) if _same_data(host, one[0], name)), None)
+        found = next((i for i, one in enumerate(groups) if _is_copy(setting, one[0], name)), None)
         if found is None:
             groups.append((name,))
         else:
@@ -239,13 +240,18 @@ def _groups(host: Host) -> list[tuple[str, ...]]:
     return groups if len(groups) <= _FEW else [tuple(host)]
 
 
-def _same_data(host: Host, first: str, second: str) -> bool:
-    a, b = host[first], host[second]
+def _is_copy(setting: Setting, first: str, second: str) -> bool:
+    """Whether two inputs have the same data, and not by chance, as two arrays of ones have."""
+    a, b = setting.host[first], setting.host[second]
     if a.dtype.kind != b.dtype.kind:
         return False
+    alike = type(setting.inputs[first]) is type(setting.inputs[second]) and a.dtype == b.dtype
     narrow = min(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)
     a, b = a.astype(narrow), b.astype(narrow)
-    return _equal((a,), (b,)) or _equal((a,), (b.T,))
+    same = _equal((a,), (b,))
+    if same or not _equal((a,), (b.T,)):
+        return same and not alike
+    return not alike or bool((a != a.flat[0]).any())
 
 
 def _one_element(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

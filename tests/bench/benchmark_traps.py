@@ -152,6 +152,7 @@ def printing(x):
     return smooth(x)
 
 
+ONES = np.ones(64)
 KNOWN = smooth(X)
 SUM = float(mean(X))
 POSITIVE = normal(6, 6) @ normal(6, 6).T + 6 * np.eye(6, dtype=np.float32)
@@ -190,6 +191,8 @@ TRAPS = (
     Case("a known index", lambda x: int(np.argmax(X)), "J205", honest=np.argmax),
     Case("the answer ignores one of two inputs", lambda x, y: x + Y, "J205",
          honest=lambda x, y: x + y, inputs={"x": X, "y": normal(64, seed=1)}),
+    Case("the answer ignores one of two equal inputs", lambda x, y: x + ONES, "J205",
+         honest=lambda x, y: x + y, inputs={"x": np.ones(64), "y": np.ones(64)}),
     # A result that is not there yet.
     Case("map", lambda x: map(smooth, [x]), "J206"),
     Case("zip", lambda x: zip(x, x, strict=True), "J206", honest=lambda x: np.stack([x, x], 1)),
