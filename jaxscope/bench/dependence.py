@@ -248,10 +248,8 @@ def _is_copy(setting: Setting, first: str, second: str) -> bool:
     alike = type(setting.inputs[first]) is type(setting.inputs[second]) and a.dtype == b.dtype
     narrow = min(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)
     a, b = a.astype(narrow), b.astype(narrow)
-    same = _equal((a,), (b,))
-    if same or not _equal((a,), (b.T,)):
-        return same and not alike
-    return not alike or bool((a != a.flat[0]).any())
+    by_chance = alike and not (a != a.flat[:1]).any()
+    return not by_chance and (_equal((a,), (b,)) or _equal((a,), (b.T,)))
 
 
 def _one_element(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
