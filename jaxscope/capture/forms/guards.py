@@ -81,6 +81,8 @@ class Guards:
             raise NotReusableError
         snapshot = reads.snapshot()
         containers, arrays = snapshot.containers(), snapshot.arrays()
+        self.containers = {id(item): item for item, _ in containers}
+        """By identity: the mutable containers and objects that are read."""
         size = sum(len(held) for _, held in containers)
         bindings = reads.bindings + reads.imported
         if len(bindings) + len(reads.cells) + size > MOST_GUARDS:

@@ -8,7 +8,7 @@ from the first call is, because this code runs once per call of a loop.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -20,7 +20,6 @@ from jax.core import Tracer
 from jaxscope.capture.forms.call import PlainCall
 from jaxscope.capture.forms.guards import Guards, NotReusableError
 from jaxscope.capture.inputs import nnx, pytrees
-from jaxscope.capture.inputs.results import Outcome
 from jaxscope.capture.inputs.traced_or_static import check_range, choose
 from jaxscope.capture.options.refusals import RetracedError
 
@@ -40,6 +39,8 @@ class Signature:
     key: Any
     leaves: list[Any]
     """Traced leaves, in order."""
+    containers: list[Any]
+    """Lists, dicts and other pytrees, in order; not those inside other pytrees."""
     static: list[Any]
     """Static leaves that are compared by identity."""
     objects: list[Any]
@@ -53,7 +54,7 @@ def signature(
 
     `graphs` remembers the graph of the NNX objects of the last call.
     """
-    found = Signature(None, [], [], [])
+    found = Signature(None, [], [], [], [])
     shape: list[Any] = [len(args), *kwargs]
     try:
         _walk_all(args, found, shape)
@@ -65,9 +66,10 @@ def signature(
             graph, state = (graphs or nnx.KnownGraph()).read(found.objects, _ARRAYS)
             shape.append(graph)
             _walk_all(state, found, shape)
-        ids = [id(leaf) for leaf in leaves]
-        if len(set(ids)) != len(ids):
-            shape.append(tuple([ids.index(one) for one in ids]))
+        for values in (leaves, found.containers):
+            ids = [id(one) for one in values]
+            if len(set(ids)) != len(ids):
+                shape.append(tuple([ids.index(one) for one in ids]))
         found.key = tuple(shape)
         hash(found.key)
     except Exception:  # keys that cannot be sorted or hashed, a value beyond JAX's types
@@ -84,9 +86,12 @@ def _walk_all(values: Iterable[Any], found: Signature, shape: list[Any]) -> None
             leaves.append(value)
             shape.append(_TRACED)
         elif kind is dict:
+            found.containers.append(value)
             shape.append((dict, *value))
             _walk_all(value.values(), found, shape)
         elif kind is list or kind is tuple or kind in _NAMED_TUPLES:
+            if kind is list:
+                found.containers.append(value)
             shape.append((kind, len(value)))
             _walk_all(value, found, shape)
         elif kind in _EXACT:
@@ -111,6 +116,7 @@ def _walk_other(value: Any, found: Signature, shape: list[Any]) -> None:
     if len(flat) == 1 and flat[0] is value:
         _leaf(value, found, shape)
         return
+    found.containers.append(value)
     shape.append((kind, treedef))
     for leaf in flat:
         if nnx.is_nnx(leaf):
@@ -149,7 +155,8 @@ def _leaf(value: Any, found: Signature, shape: list[Any], *, in_module: bool = F
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """The place of a value among the leaves of a call, or after the results of its program."""
+    """The place of a value among the leaves of a call, or after the results of its program, where
+    its containers follow the leaves."""
 
     index: int
 
@@ -158,7 +165,7 @@ class _Slot:
 
 
 Builder = Callable[[Sequence[Any]], Any]
-"""From the program's results and then the call's leaves, a part of its value."""
+"""From the program's results, the call's leaves and its containers, a part of its value."""
 
 
 class ReusableCall:
@@ -166,7 +173,8 @@ class ReusableCall:
 
     def __init__(self, call: PlainCall, function: Any, given: Signature, captured: Any) -> None:
         """Raises NotReusableError for a call whose value cannot be rebuilt from results."""
-        self.holds = Guards(function, given.static).hold
+        guards = Guards(function, given.static)
+        self.holds = guards.hold
         leaves = call.inputs.arguments.leaves
         by_identity = {id(leaf): index for index, leaf in enumerate(given.leaves)}
         places = [by_identity.get(id(leaf.value)) for leaf in leaves]
@@ -186,7 +194,7 @@ class ReusableCall:
         """Leaves that the program does not take, with the types that the trace has seen."""
         self.program: Any = captured.entry
         self._call = self.program.call
-        reader = _ValueReader(call.outcome, call.originals, by_identity)
+        reader = _ValueReader(call, given, guards.containers, by_identity)
         self._value = reader.read(call.outcome.value)
         self._state: Builder | None = None
         self._state_tree: Any = None
@@ -203,7 +211,7 @@ class ReusableCall:
         for index, aval in self._unused:
             if jax.typeof(leaves[index]) != aval:
                 raise RetracedError("the call")
-        found = [*self._call(*self._arguments(self._pack(leaves))), *leaves]
+        found = [*self._call(*self._arguments(self._pack(leaves))), *leaves, *given.containers]
         if self._state is not None:
             nnx.update(given.objects, self._state_tree.unflatten(self._state(found)))
         return self._value(found)
@@ -222,47 +230,69 @@ def _packer(value: Any) -> Builder:
     return value if type(value) is _Slot else lambda leaves: value
 
 
-def _is_jax_tree(value: Any) -> bool:
-    """Whether JAX itself, which is faster, gives the containers back as they are."""
-    kind = type(value)
-    if kind is dict:
-        keys = list(value)
-        same = all(type(key) is str for key in keys) and keys == sorted(keys)
-        return same and all(map(_is_jax_tree, value.values()))
-    if kind is list or kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):
-        return all(map(_is_jax_tree, value))
-    return isinstance(value, Tracer) or value is None
-
-
 class _ValueReader:
     """Reads how a value consists of results, inputs and constants."""
 
-    def __init__(self, outcome: Outcome, originals: Any, by_identity: dict[int, int]) -> None:
-        self._outputs = {id(tracer): i for i, tracer in enumerate(outcome.traced)}
-        self._results = len(outcome.traced)
-        self._originals = originals
+    def __init__(
+        self,
+        call: PlainCall,
+        given: Signature,
+        constants: Mapping[int, Any],
+        by_identity: dict[int, int],
+    ) -> None:
+        """`constants` are the containers, by identity, that the code reaches without arguments."""
+        traced = call.outcome.traced
+        self._outputs = {id(tracer): i for i, tracer in enumerate(traced)}
+        self._results = len(traced)
+        self._original = call.outcome.original
+        self._originals = call.originals
+        self._constants = constants
         self._by_identity = by_identity
+        first = len(traced) + len(given.leaves)
+        self._containers = {id(one): first + i for i, one in enumerate(given.containers)}
 
     def read(self, value: Any) -> Builder:
-        """Raises NotReusableError for anything else."""
+        """Raises NotReusableError for anything else, and where a new container is met twice."""
+        self._check(value, set())
+        return self._read(value)
+
+    def _check(self, value: Any, new: set[int]) -> None:
+        level = None if nnx.is_nnx(value) else pytrees.children(value)
+        if level is None or self._known(value) is not None:
+            return
+        if not isinstance(value, tuple):
+            if id(value) in new or self._original(value) is not value:
+                raise NotReusableError
+            new.add(id(value))
+        for child in level[1]:
+            self._check(child, new)
+
+    def _known(self, value: Any) -> Builder | None:
+        """A container of the call, or one that the code reads, as it is."""
+        place = self._containers.get(id(self._original(value)))
+        if place is not None:
+            return _Slot(place)
+        return (lambda found: value) if id(value) in self._constants else None
+
+    def _read(self, value: Any) -> Builder:
         if isinstance(value, Tracer):
             return _Slot(self._place(value))
+        if (known := self._known(value)) is not None:
+            return known
         kind = type(value)
         if kind in _EXACT or isinstance(value, (jax.Array, float, complex)):
             return lambda found: value
-        if _is_jax_tree(value):
+        if self._is_jax_tree(value):
             leaves, treedef = jax.tree_util.tree_flatten(value)
-            build_all, parts = treedef.unflatten, _all([self.read(leaf) for leaf in leaves])
+            build_all, parts = treedef.unflatten, _all([self._read(leaf) for leaf in leaves])
             return lambda found: build_all(parts(found))
-        if kind is dict:
-            keys = tuple(value)
-            parts = _all([self.read(child) for child in value.values()])
-            return lambda found: dict(zip(keys, parts(found), strict=True))
         level = None if nnx.is_nnx(value) else pytrees.children(value)
-        if level is None or isinstance(value, dict):
+        if level is None or (isinstance(value, dict) and kind is not dict):
             raise NotReusableError
-        _, children, build = level
-        parts = _all([self.read(child) for child in children])
+        keys, children, build = level
+        parts = _all([self._read(child) for child in children])
+        if kind is dict:
+            return lambda found: dict(zip(keys, parts(found), strict=True))
         if kind is tuple:
             return lambda found: tuple(parts(found))
         return lambda found: build(parts(found))
@@ -276,3 +306,18 @@ class _ValueReader:
         if index is None:
             raise NotReusableError
         return self._results + index
+
+    def _is_jax_tree(self, value: Any) -> bool:
+        """Whether JAX itself, which is faster, gives the containers back as they are."""
+        if isinstance(value, Tracer) or value is None:
+            return True
+        kind = type(value)
+        if self._known(value) is not None:
+            return False
+        if kind is dict:
+            keys = list(value)
+            same = all(type(key) is str for key in keys) and keys == sorted(keys)
+            return same and all(map(self._is_jax_tree, value.values()))
+        if kind is list or kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+            return all(map(self._is_jax_tree, value))
+        return False

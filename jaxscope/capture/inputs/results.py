@@ -38,6 +38,8 @@ class Outcome:
     _: KW_ONLY
     finalizer: Callable[[Sequence[Any]], Callable[[Any], Any]]
     """From the program's results, a function that replaces the tracers in a value by them."""
+    original: Callable[[Any], Any]
+    """The user's container that a copy replaces; any other value itself."""
     labels: tuple[str, ...]
     """Destination of each output: `y`, `params['w']`, `Out`."""
     given: tuple[Any, ...]
@@ -106,6 +108,7 @@ class OutcomeReader:
             list(self._traced.values()),
             after,
             finalizer=self._finalizer,
+            original=self.inputs.copies.original,
             labels=tuple(self._labels),
             given=tuple(self._given.values()),
         )
