@@ -348,8 +348,8 @@ def _reason(error: Exception, cell: CellCalls, subject: CallSubject) -> str:
     traced = () if subject.plain is None else subject.plain.inputs.traced_names()
     values = {**cell.namespace, **subject.call.arguments()}
     errors = CellErrors(cell.text, values, cell.settings.composition, traced)
-    fix = errors.fix(error)
-    if fix is not None:
+    fix = (errors.fix(error) or "").partition("\n")[0]  # without the table of shapes
+    if fix and not fix.endswith(":"):
         return fix
     line = line_of(error, cell.text.file)
     where = "" if line is None else f"Line {line}: "

@@ -270,6 +270,14 @@ def test_an_error_that_only_a_trace_meets_is_the_reason(notebook: Notebook) -> N
     assert "`f` ran as plain Python: line 3: AttributeError: " in words(ran)
 
 
+def test_wrong_shapes_are_a_reason_of_one_sentence(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\ndef f(v):\n    return v @ jnp.ones((2, 2))\n"
+        "try:\n    f(x)\nexcept TypeError:\n    pass"
+    )
+    assert "`f` ran as plain Python: line 3: TypeError: dot_general requires" in words(ran)
+
+
 def test_a_jitted_call_whose_error_the_cell_catches_is_left_out(notebook: Notebook) -> None:
     ran = notebook.must(
         "%%jaxjit -n 1\n@jax.jit\ndef wrong(v):\n    raise ValueError('no')\n"
