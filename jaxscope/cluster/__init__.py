@@ -4,9 +4,9 @@
 `watch` after `jax.distributed.initialize`.
 """
 
-from jaxscope.capture.cluster.exchange import Divergence as Divergence
 from jaxscope.capture.cluster.process import ClusterError as ClusterError
 from jaxscope.capture.cluster.process import watch as watch
+from jaxscope.capture.options.divergence import Divergence as Divergence
 from jaxscope.cluster.cluster import Cluster as Cluster
 from jaxscope.cluster.engines import attach as attach
 

@@ -110,8 +110,18 @@ def executed(cell: EngineCell, before: Callable[[], None] | None = None) -> tupl
         finally:
             del shell.showtraceback
     error = result.error_before_exec or result.error_in_exec
-    printed = (captured.stdout + captured.stderr)[-_MOST_PRINTED:]
-    return shell.user_ns.pop(RESULT, None), printed, "" if error is None else _sentence(error)
+    found = shell.user_ns.pop(RESULT, None)
+    shown = "" if found is not None else _out(shell, result.result, cell.number)
+    printed = (captured.stdout + shown + captured.stderr)[-_MOST_PRINTED:]
+    return found, printed, "" if error is None else _sentence(error)
+
+
+def _out(shell: Any, value: Any, number: int) -> str:
+    """The value of a cell as a terminal shows it: of a kernel, which has sent it elsewhere."""
+    if value is None or not hasattr(shell, "kernel"):
+        return ""
+    text = shell.display_formatter.format(value)[0].get("text/plain", "")
+    return f"Out[{number}]: {text}\n"
 
 
 def _numbered(shell: Any, cell: EngineCell) -> Any:

@@ -142,6 +142,18 @@ def test_with_the_guard_on_a_difference_is_named_and_the_engines_stay_usable(
     assert played.right, played
 
 
+@pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize(
+    "code", ["z = (x * (1 + p)).sum()", "def f(v): return (v * (1 + p)).sum()\nz = f(x)"]
+)
+def test_with_the_guard_on_a_cell_with_a_report_runs_nothing_either(
+    notebook: Notebook, code: str
+) -> None:
+    ran = notebook.run(f"%%jaxjit --engines all\n{code}")
+    assert "processes 0 and 1: Divergence: " in ran.message
+    assert "plain Python" not in ran.text + ran.message
+
+
 def test_a_cell_on_all_engines_gives_one_report(notebook: Notebook, ready: str) -> None:
     ran = notebook.must("%%jaxjit --engines all -o one\ny = (x * 2).sum()\nprint('traced')")
     found = notebook.names["one"]
@@ -152,6 +164,8 @@ def test_a_cell_on_all_engines_gives_one_report(notebook: Notebook, ready: str) 
     assert [group.processes for group in found.programs] == [(0, 1)]
     assert list(found.reports) == [0]
     assert "128.0" in px(notebook, "print(float(y))")
+    assert re.fullmatch(r"Out\[\d+\]: 128\.0\n+", px(notebook, "float(y)"))
+    assert px(notebook, "float(y);") == ""
 
 
 def test_many_engines_merge_their_answers_and_one_of_them_sends_it(

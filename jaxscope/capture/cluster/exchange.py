@@ -43,14 +43,6 @@ _COUNT_BITS = 31
 """The service reads a count as a signed integer of 32 bits, and fails beyond (jaxlib 0.10.2)."""
 
 
-class Divergence(RuntimeError):
-    """Processes do different things; raised on each of them before the program runs."""
-
-    def __init__(self, found: ProgramDifference) -> None:
-        super().__init__(found.message)
-        self.kind = found.kind
-
-
 class Store(Protocol):
     """The key-value store of the coordination service."""
 

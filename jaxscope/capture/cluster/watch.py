@@ -21,10 +21,11 @@ from typing import Any
 from jaxscope.analysis.cluster import divergence, schedule
 from jaxscope.capture._jax import distributed, event_error
 from jaxscope.capture.cluster.background import Background
-from jaxscope.capture.cluster.exchange import REMOVE_S, Divergence, Exchange, Found
+from jaxscope.capture.cluster.exchange import REMOVE_S, Exchange, Found
 from jaxscope.capture.cluster.heartbeat import WAITING, Heartbeat
 from jaxscope.capture.cluster.place import place_of, running_cell
 from jaxscope.capture.cluster.store import JaxStore
+from jaxscope.capture.options.divergence import Divergence
 from jaxscope.model.cluster import (
     CodePlace,
     CompiledPrint,

@@ -8,12 +8,13 @@ from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
 from jaxscope import words
+from jaxscope.capture.options.divergence import Divergence
 from jaxscope.capture.options.refusals import RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.version import HOME
 
 # Errors that jaxscope raises on purpose, and those of the user's text or machine.
-_MEANT = (RefusedError, SettingsError, SyntaxError, MemoryError)
+_MEANT = (Divergence, RefusedError, SettingsError, SyntaxError, MemoryError)
 
 _CALLERS: set[CodeType] = set()
 """Code of the functions that call the user's code, or JAX on the user's program."""

@@ -26,6 +26,7 @@ from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.arguments import holds_tracer
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.options import error_origin
+from jaxscope.capture.options.divergence import Divergence
 from jaxscope.capture.options.error_origin import calls_user_code
 from jaxscope.capture.options.refusals import (
     NOTHING_CHANGED,
@@ -203,6 +204,8 @@ class Callee:
         except Exception as error:
             random.restore()
             del cell.recorder.printed[printed[0] :], cell.recorder.written[printed[1] :]
+            if isinstance(error, Divergence):  # plain Python would wait for the other processes
+                raise
             if error_origin.is_ours(error, cell.text.file):
                 cell.failed("compile", error, "it ran as plain Python")
                 failed = ""
