@@ -137,6 +137,8 @@ def _pattern(
         return found.text, fix, ""
     if len(paths) > 1:
         fix = " ".join(list(dict.fromkeys(cause.fix for cause in causes if cause.fix))[:_FIXES])
+    if kind is CauseKind.NEW_FUNCTION and len({c.text for c in causes}) == 1 and "jax.jit(" in fix:
+        return causes[-1].text.rstrip("."), fix, ""  # it names the call that returns a new one
     if kind in PATTERNS:
         text, own = PATTERNS[kind]
         return text.format(name), own or fix, ""
@@ -150,9 +152,6 @@ def _causes(group: Iterable[Compile], reason: Reason) -> list[Cause]:
 
 def _unexplained(group: Sequence[Compile]) -> tuple[str, str]:
     """The pattern of compilations that were not compared with each other."""
-    if (kind := main_kind(group)) is not None:
-        text, fix = PATTERNS[kind]
-        return text.format(group[0].fun_name), fix
     found = widest_series(group)
     if found is None:
         return f"`{group[0].fun_name}` {len(group)} times", ""
@@ -166,11 +165,7 @@ def _unexplained(group: Sequence[Compile]) -> tuple[str, str]:
 def main_kind(group: Sequence[Compile]) -> CauseKind | None:
     """The most frequent first cause of the recompilations."""
     kinds = Counter(compile.causes[0].kind for compile in group if compile.differs)
-    if kinds:
-        return kinds.most_common(1)[0][0]
-    # Several first calls of one name on one line: each created its own function.
-    first = [c for c in group if any(cause.kind is CauseKind.FIRST_CALL for cause in c.causes)]
-    return CauseKind.NEW_FUNCTION if len(first) >= LEAST else None
+    return kinds.most_common(1)[0][0] if kinds else None
 
 
 def widest_series(group: Sequence[Compile]) -> tuple[str, ValueSeries] | None:

@@ -70,7 +70,9 @@ def _of_one_kind(group: Sequence[Compile]) -> bool:
     if group[0].kind is CompileKind.EAGER:
         return _repeats(group)
     again = [compile for compile in group if compile.differs]
-    if not again or len(again) >= _MANY:
+    if not again:  # first calls are of different functions, or under different transforms
+        return not any(c.kind is CauseKind.FIRST_CALL for one in group for c in one.causes)
+    if len(again) >= _MANY:
         return True
     counts = Counter(reason for compile in again for reason in reasons(compile))
     most = max(counts.values())

@@ -31,6 +31,7 @@ from jaxscope.model.source import Frame, Source, Span
 
 _KEPT = 10_000  # compilations: some 20 MB
 Key = tuple[object, ...]
+Known = list[EarlierCompile]
 
 
 class History:
@@ -142,7 +143,7 @@ class History:
         for key in _families(raw):
             earlier = self._earlier(key, raw)
             if earlier:
-                return explain(signature, earlier)
+                return self._nearer(raw, explain(signature, earlier), earlier)
         if raw.kind is CompileKind.EAGER or signature.eager:
             return Explained((eager_op(signature.function.name, since=self._since),))
         if raw.before:
@@ -244,6 +245,17 @@ class History:
             )
             causes = [unknown(raw.fun_name, why + _candidates(signature))]
         return Explained(tuple(causes))
+
+    def _nearer(self, raw: RawCompile, found: Explained, earlier: Known) -> Explained:
+        """The causes beside a call from before the listener began, where that one is nearer."""
+        call, known = raw.call, [self._by_number.get(one.serial) for one in earlier]
+        before = [EarlierCompile(0, one) for each in known if each for one in each.before]
+        if call is None or raw.orphaned or not before or " is committed to " in _candidates(call):
+            return found
+        if not any(one.signature.options == call.options for one in earlier):
+            return found  # JAX does not show those of the call from before
+        nearer = explain(comparable(call), before, ordered=False)
+        return nearer if 0 < nearer.distance < found.distance else found
 
     def _snapshot(self) -> tuple[RawCompile, ...]:
         with self._lock:

@@ -98,6 +98,14 @@ def test_a_lambda_in_a_loop() -> None:
     assert storm.fix.startswith("Create the function once, outside the loop")
 
 
+def test_a_gradient_in_a_loop_is_named_as_it_is_written() -> None:
+    text = "`jax.grad(loss)` is a new function: each call of `jax.grad` returns one."
+    fix = "Create it once, outside the loop: `g = jax.jit(jax.grad(loss))`."
+    again = Cause(CauseKind.NEW_FUNCTION, "loss", "", "", text, fix=fix)
+    (storm,) = storms([compiled("loss", 5, FIRST), *(compiled("loss", 5, again),) * 3])
+    assert (storm.pattern, storm.fix) == (text.rstrip("."), fix)
+
+
 def test_a_closure_in_a_loop_says_that_a_value_is_closed_over() -> None:
     again = cause(CauseKind.CLOSURE, "0.1", "0.2", "lr")
     (storm,) = storms([compiled("step", 5, FIRST), *(compiled("step", 5, again),) * 3])
@@ -114,9 +122,9 @@ def test_a_new_function_that_also_gets_a_new_shape_needs_both_fixes() -> None:
     assert "Pad `x`" in storm.fix
 
 
-def test_first_calls_of_one_name_on_one_line_are_new_functions() -> None:
-    (storm,) = storms([compiled("<lambda>", 5, FIRST) for _ in range(3)])
-    assert storm.pattern == "a new `<lambda>` each time"
+def test_first_calls_of_one_name_on_one_line_are_of_different_functions() -> None:
+    """`for f in (jax.jit(lambda x: x + 1), …): f(x)`, or one function under three transforms."""
+    assert storms([compiled("<lambda>", 5, FIRST) for _ in range(3)]) == ()
 
 
 def eager(name: str, *causes: Cause) -> Compile:

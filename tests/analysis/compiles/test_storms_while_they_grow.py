@@ -43,7 +43,7 @@ def test_each_line_has_its_storm_and_eager_operations_of_a_line_share_one() -> N
         live.add(compiled("f", 3, cause(CauseKind.NEW_FUNCTION)))
     eager, new = live.updates()
     assert (eager.storm, new.storm) == (1, 2)
-    assert (eager.pattern, len(eager.serials)) == ("a new `add` each time", 16)
+    assert (eager.pattern, len(eager.serials)) == ("`add` 8 times", 16)
     assert new.pattern == "a new `f` each time"
 
 

@@ -235,6 +235,22 @@ def test_a_function_compiled_before_listening_is_compared_with_what_jax_holds():
 
 
 @NAMES_ITS_TRACES
+def test_a_call_from_before_listening_is_compared_with_each_later_one_too():
+    f = jax.jit(lambda x, n=2: x * n)
+    f(X)
+    with Listener() as listener, collecting(listener) as run:
+        f(np.ones(4, np.float32))
+        f(X, n=2)
+        f(np.ones(4, np.float32), n=2)
+    causes = [[(c.kind, c.path) for c in compile.causes] for compile in run.compiles()]
+    assert causes == [
+        [(CauseKind.SHAPE, "x")],
+        [(CauseKind.CALL_STYLE, "n")],
+        [(CauseKind.SHAPE, "x")],
+    ]
+
+
+@NAMES_ITS_TRACES
 @pytest.mark.parametrize(
     ("call", "kind", "path"),
     [

@@ -67,7 +67,7 @@ forward(ones(3), train=True)
 forward(ones(3), train=False)
 
 # ==== a static argument that was an int and is a NumPy int
-# cause: static_value | The static argument `n` changed: 2 → 3.
+# cause: static_value | The static argument `n` changed: 2 → np.int64(3).
 # fix: otherwise keep to a few values
 @partial(jax.jit, static_argnames="n")
 def head(x, n):
@@ -483,7 +483,7 @@ cast(ones(3), dtype="float32")
 cast(ones(3), dtype=jnp.float32)
 
 # ==== a static tuple that grows
-# cause: static_value | The static argument `axes` changed: tuple(0) → tuple(0, 1).
+# cause: static_value | The static argument `axes` changed: (0,) → (0, 1).
 # fix: otherwise keep to a few values
 @partial(jax.jit, static_argnames="axes")
 def total(x, axes):

@@ -37,6 +37,8 @@ class Explained:
 
     causes: tuple[Cause, ...]
     nearest: int | None = None
+    distance: int = 0
+    """The size of all differences to that one."""
 
 
 def explain(
@@ -57,8 +59,10 @@ def explain(
     distances = [sum(d.distance for d in found) for _, found in pairs]
     nearest = [pair for pair, far in zip(pairs, distances, strict=True) if far == min(distances)]
     if ordered:
-        return _explained(signature, *nearest[0])
-    return _of_any([_explained(signature, *pair) for pair in nearest])
+        explained = _explained(signature, *nearest[0])
+    else:
+        explained = _of_any([_explained(signature, *pair) for pair in nearest])
+    return replace(explained, distance=min(distances))
 
 
 def _of_any(tied: Sequence[Explained]) -> Explained:

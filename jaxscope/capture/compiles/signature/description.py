@@ -33,6 +33,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _DEEP = 10
 _PARTS = 600  # values inside one: about a millisecond
 _LONGEST = 400  # characters of a part
+_BRACKETS = {tuple: ("(", ")"), list: ("[", "]"), dict: ("{", "}")}
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -186,7 +187,7 @@ class Description:
         if isinstance(value, np.dtype):
             return str(value), hash(str(value))
         if isinstance(value, np.generic):
-            return str(value), hash((kind.__qualname__, str(value)))
+            return f"np.{kind.__name__}({value})", hash((kind.__qualname__, str(value)))
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             dims = ",".join(map(str, value.shape))
             return f"{short_dtype(value.dtype)}[{dims}]", ids.of(value)
@@ -258,8 +259,9 @@ class Description:
             keys = [at.removeprefix(path) for at, _ in items]
             tokens = sorted(hash(pair) for pair in zip(keys, tokens, strict=False))
             texts = [f"{key[1:-1]}: {text}" for key, text in zip(keys, texts, strict=False)]
-        text = f"{kind.__name__}({', '.join(texts)})"
-        return text, hash((token, len(value), *tokens))
+        left, right = _BRACKETS.get(kind, (f"{kind.__name__}(", ")"))
+        comma = "," if kind is tuple and len(texts) == 1 else ""
+        return f"{left}{', '.join(texts)}{comma}{right}", hash((token, len(value), *tokens))
 
     def _set(self, value: Any, token: int, path: str) -> tuple[str, int]:
         inside = Description(self._ids, by_code=self._by_code)
