@@ -45,6 +45,7 @@ import functools
 @functools.partial(jax.jit, static_argnums=1)
 def listed(v, sizes):
     return v
+length = jnp.array(3)
 """
 
 
@@ -210,7 +211,13 @@ CASES = {
         jit("seen.add(2)"), "RefusedError", ("Line 2:", "`seen = seen | {value}`."), 2
     ),
     "numpy changed": Bad(
-        jit("a[0] = 5"), "TypeError", ("Line 2: JAX arrays are immutable: write `x = x.at",), 2
+        jit("a[0] = 5"), "TypeError", ("immutable: write `a = a.at[0].set(5)`.",), 2
+    ),
+    "shape of a traced number": Bad(
+        jit("y = jnp.zeros(length)"),
+        "TypeError",
+        ("`length` is traced. A shape needs known ints while tracing.", "run with `-s length`."),
+        2,
     ),
     "braces": Bad(
         jit("y = x", "{w} $x"), USAGE, ("%%jaxjit takes only options, but got '{w} $x'.",)

@@ -5,7 +5,14 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from jaxscope.analysis.findings.evidence import Evidence, TracedCode, TracedScope, root, value_names
+from jaxscope.analysis.findings.evidence import (
+    STATIC_ATTRIBUTES,
+    Evidence,
+    TracedCode,
+    TracedScope,
+    root,
+    value_names,
+)
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions, too_long
 from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
 from jaxscope.words import count, names, seconds, size
@@ -160,20 +167,23 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         use = _value_use(name, traced, rebound=name not in after)
         if use is None:
             continue
-        source, line = use
+        source, line, part = use
         to_numpy = ".to_numpy()" if kind.startswith(("pandas", "polars")) else ""
+        fix = f": `{name} = jnp.asarray({name}{to_numpy})`"
+        if part not in (name, f"{name}{to_numpy}"):
+            fix = f", `values = jnp.asarray({part})`, and use `values`"
         yield Finding(
             FindingKind.NON_JAX_CONSTANT,
             line,
             f"`{name}` is of type `{kind}`, which JAX cannot trace: its values become a constant.",
-            f"Convert it in an earlier cell: `{name} = jnp.asarray({name}{to_numpy})`.",
+            f"Convert it in an earlier cell{fix}.",
             f"Line {line} uses the values of `{name}`, not only its shape.",
             source=source,
         )
 
 
-def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, int] | None:
-    """Source and line of the first use of a name's values, not only of its shape or columns.
+def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, int, str] | None:
+    """Source, line and part of the first use of a name's values, not only of its shape or columns.
 
     With `rebound`, of the value before the run: not of one that the cell gives the name.
     """
@@ -189,10 +199,30 @@ def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, in
                         and name in value_names(value)
                         and not (rebound and traced.is_rebound(name, node.lineno, scope))
                     ):
-                        return scope.source, node.lineno
+                        return scope.source, node.lineno, _part(name, value)
                 case _:
                     continue
     return None
+
+
+def _part(name: str, value: ast.expr) -> str:
+    """The part of a variable that an expression takes: `df['a'].values` of `df`."""
+    longest = name
+    for node in ast.walk(value):
+        inner: ast.AST = node
+        while True:
+            match inner:
+                case ast.Call(func=within, args=[], keywords=[]):
+                    inner = within
+                case ast.Subscript(value=within, slice=ast.Constant() | ast.List()):
+                    inner = within
+                case ast.Attribute(value=within, attr=attr) if attr not in STATIC_ATTRIBUTES:
+                    inner = within
+                case _:
+                    break
+        if isinstance(inner, ast.Name) and inner.id == name:
+            longest = max(longest, ast.unparse(node), key=len)
+    return longest
 
 
 def _folded(program: Program, computing: int | None) -> Iterator[Finding]:

@@ -109,14 +109,15 @@ def _definition(scope: TracedScope, traced: TracedCode) -> tuple[Code, Function]
 
 
 def _is_jitted(scope: TracedScope, traced: TracedCode) -> bool:
-    """Whether the user's code jits the function, by a decorator or as in `step = jax.jit(f)`."""
+    """Whether the user's code jits the function: by a decorator, as in `step = jax.jit(f)`, or as
+    a method, `jax.jit(model.f)`."""
     found = _definition(scope, traced)
     if found is None:
         return False
     return "jit" in decorators(found[1]) or any(
         isinstance(node, ast.Call)
         and node.args
-        and ast.unparse(node.args[0]) == scope.name
+        and scope.name in (getattr(node.args[0], "id", ""), getattr(node.args[0], "attr", ""))
         and "jit" in traced.dotted(node.func)
         for node in found[0].nodes
     )

@@ -106,6 +106,25 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
             return _of_value(test, names) if isinstance(test, ast.BoolOp) else ""
 
 
+_AT: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"
+}  # fmt: skip
+
+
+def at_set(tree: ast.Module, node: ast.expr) -> str:
+    """`x = x.at[0].set(3.0)` for `x[0] = 3.0`, of which `node` is the target."""
+    match node, _parents(tree).get(node):
+        case ast.Subscript(value=ast.Name() as array), ast.Assign(targets=[_], value=value):
+            method = "set"
+        case ast.Subscript(value=ast.Name() as array), ast.AugAssign(op=op, value=value):
+            method = _AT.get(type(op), "")
+        case _:
+            return ""
+    at = ast.Subscript(ast.Attribute(array, "at", ast.Load()), node.slice, ast.Load())
+    written = f"{array.id} = {ast.unparse(at)}.{method}({ast.unparse(value)})"
+    return written if method and len(written) <= _LONGEST and "\n" not in written else ""
+
+
 def is_of_loop(tree: ast.Module, node: ast.expr) -> bool:
     """Whether `node` is in the condition of a `while`."""
     test, parent = _test_of(tree, node)

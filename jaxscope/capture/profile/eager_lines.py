@@ -46,7 +46,8 @@ def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple
     # `jax.jit` would lose a change of an NNX object.
     jit = "nnx.jit" if any(nnx.is_nnx(namespace.get(name)) for name in names) else "jax.jit"
     host, device = words.seconds(row.host_s), words.seconds(row.device_s)
+    compiling = f" ({words.seconds(row.compile_s)} of it compiling)" if row.compile_s else ""
     return (
-        f"{ran} and took {host} in Python, {device} on the device.",
+        f"{ran} and took {host} in Python{compiling}, {device} on the device.",
         f"Move it into a function under `{jit}`, so that one program runs them all.",
     )

@@ -284,18 +284,22 @@ def _static_helps(error: BaseException, values: Sequence[Any]) -> bool:
 
     JAX traces what is computed of a static `jax.Array` too.
     """
-    found = [
-        value
-        for frame, _ in traceback.walk_tb(error.__traceback__)
-        if isinstance(value := frame.f_locals.get("self"), Tracer)
-    ]
-    if found and _jax.is_argument(found[-1]):
+    walked = [frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__)]
+    found = [one["self"] for one in walked if isinstance(one.get("self"), Tracer)][-1:]
+    if not found and jax_errors.SHAPE in str(error):  # `jnp.zeros(n)`, no method of the tracer
+        given = [one for held in walked[-1].values() for one in _items(held)]
+        found = [one for one in given if isinstance(one, Tracer)]
+    if found and all(map(_jax.is_argument, found)):
         return True
     try:
         leaves = jax.tree_util.tree_leaves(values)
     except Exception:  # keys that cannot be sorted
         return False
     return not any(isinstance(leaf, jax.Array) for leaf in leaves)
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, tuple | list) else (value,)
 
 
 _BLAMED = re.compile(r"depends on the values? of the arguments? (.+)\.")

@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxscope.analysis.python import rewrites
 from jaxscope.capture import _jax
+from jaxscope.capture.run.jax_errors import IMMUTABLE
 from jaxscope.capture.source.frames import is_installed, is_user_file, position
 from jaxscope.capture.source.sources import is_edited
 
@@ -70,6 +71,9 @@ def _note(error: BaseException, site: ErrorSite) -> str:
         return _rewrite(site)
     if isinstance(error, jax.errors.TracerArrayConversionError):
         return _for_numpy(site)
+    if isinstance(error, TypeError) and IMMUTABLE in str(error):
+        written = rewrites.at_set(site.tree, site.node)
+        return f"write `{written}`." if written else ""
     if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
         return _shapes(site)
     return ""

@@ -13,17 +13,17 @@ from jax.core import Tracer
 from jaxscope import words
 from jaxscope.capture.source.frames import is_installed
 
-_SHAPE = "Shapes must be 1D sequences of concrete values"
+SHAPE = "Shapes must be 1D sequences of concrete values"
+IMMUTABLE = "immutable"
 _FORMAT = "Tracer.__format__"
 _AXIS = re.compile(r"unbound axis name: (\w+)")
-OF_A_VALUE = (_SHAPE, _FORMAT)
+OF_A_VALUE = (SHAPE, _FORMAT)
 """Texts of JAX and Python for a shape and a string that depend on a traced value."""
 
 _OTHER_MESH = "should match the mesh passed to shard_map"
 _OTHER_TRACE = "from a different trace level"  # in an error of Flax's own
 _PASS_OBJECT = (
-    "It changes a Flax NNX object of an outer trace: pass it as an argument, or copy it with "
-    "`nnx.merge(..., copy=True)`."
+    "It changes a Flax NNX object that is not an argument: pass the object as an argument."
 )
 _DELETED = ("deleted or donated", "has been deleted")
 _NONE_MAPPED = "No argument is mapped: give one its batch axis, `-i name=0`."
@@ -128,7 +128,7 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (IndexError, "must be static integers", _SLICE),
     (IndexError, "must have static", _SLICE),
-    (TypeError, "immutable", "JAX arrays are immutable: write `x = x.at[i].set(value)`."),
+    (TypeError, IMMUTABLE, "JAX arrays are immutable: write `x = x.at[i].set(value)`."),
     (
         ValueError,
         "read-only",
@@ -157,7 +157,7 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "unhashable",
         "A static argument must be hashable: pass a tuple instead of a list or an array.",
     ),
-    (TypeError, _SHAPE, "A shape needs known ints while tracing."),
+    (TypeError, SHAPE, "A shape needs known ints while tracing."),
     (
         TypeError,
         _FORMAT,
@@ -307,7 +307,7 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
             "`jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()))`, or keep it and use "
             "`jax.shard_map` under %%jaxjit."
         )
-    if _SHAPE in text and "Trac" not in text:
+    if SHAPE in text and "Trac" not in text:
         return "A shape needs ints: divide with `//`, or convert a number with `int`."
     if (found := _of_tracer(text)) is not None:
         return found

@@ -41,7 +41,6 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
-from jaxscope.model.source import EDITED_SINCE
 from jaxscope.words import count, names, seconds, size
 from tests.analysis.findings.wording import assert_reads_well
 
@@ -371,6 +370,23 @@ def test_a_constant_is_named_after_the_one_variable_that_is_like_it() -> None:
     assert unnamed.line is None
 
 
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("y = x * jnp.asarray(df)\n", "earlier cell: `df = jnp.asarray(df.to_numpy())`."),
+        ("y = x * jnp.asarray(df.to_numpy())\n", "cell: `df = jnp.asarray(df.to_numpy())`."),
+        (
+            "y = df.shape[0] * x * df['a'].values\n",
+            "earlier cell, `values = jnp.asarray(df['a'].values)`, and use `values`.",
+        ),
+    ],
+)
+def test_of_a_data_frame_the_part_that_the_code_takes_is_converted(text: str, fix: str) -> None:
+    facts = (NameFact("df", "pandas.DataFrame", foreign=True),)
+    (finding,) = of(FindingKind.NON_JAX_CONSTANT, evidence(text=text, names=facts))
+    assert finding.fix.endswith(fix)
+
+
 def test_a_constant_with_a_name_is_not_matched_by_its_type() -> None:
     facts = (NameFact("x", "jax.Array", "float32[200,200]"),)
     values = (
@@ -479,10 +495,6 @@ def test_caveats_about_the_report_are_findings() -> None:
         FindingKind.APPROXIMATE_SOURCE_MAPPING, evidence(replace(untagged, equations=()))
     )
     assert finding.fix == "Pass the function and its arguments instead."
-    made = evidence(untagged)
-    notes = (f"{EDITED_SINCE}`model.py` as it is now.",)  # the note has another fix
-    edited = replace(made, record=replace(made.record, notes=notes))
-    assert of(FindingKind.APPROXIMATE_SOURCE_MAPPING, edited) == []
     noisy = replace(PROGRAM, timings=(Timing("call", CPU, (1e-3, 2e-3) * 6),))
     (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(noisy))
     assert "between 1 ms and 2 ms" in finding.evidence

@@ -10,6 +10,7 @@ from jaxscope.analysis.python.rewrites import (
     Names,
     Operand,
     above,
+    at_set,
     expression_at,
     for_tracers,
     is_of_loop,
@@ -113,3 +114,22 @@ def test_an_expression_is_found_by_its_position() -> None:
     condition = expression_at(ast.parse("if n:\n    return 1"), (1, 2, 0, 12))
     assert condition is not None
     assert ast.unparse(condition) == "n"
+
+
+@pytest.mark.parametrize(
+    ("code", "written"),
+    [
+        ("x[0] = 3.0", "x = x.at[0].set(3.0)"),
+        ("x[i, ...] += a", "x = x.at[i, ...].add(a)"),
+        ("x[1:] -= a", "x = x.at[1:].subtract(a)"),
+        ("x[0] //= 2", ""),
+        ("d['w'][0] = 1", ""),
+        ("x[0] = x[1] = 1", ""),
+    ],
+)
+def test_a_stored_element_is_an_update_of_the_whole_array(code: str, written: str) -> None:
+    tree = ast.parse(code)
+    (statement,) = tree.body
+    assert isinstance(statement, ast.Assign | ast.AugAssign)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    assert at_set(tree, target) == written
