@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+EDITED_SINCE = "Some traced code does not have the lines of "
+"""Begins the note of a report with code that JAX traced before its file was edited."""
+
 
 class SourceKind(StrEnum):
     """The origin of a source text."""

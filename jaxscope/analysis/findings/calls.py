@@ -22,6 +22,7 @@ from jaxscope.model import (
     Record,
     Roofline,
 )
+from jaxscope.model.source import EDITED_SINCE
 from jaxscope.words import count, seconds, spread
 
 SLOW_DEVICE = 1e9
@@ -174,8 +175,9 @@ NOISY = 0.10
 
 def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Approximate links, noisy times and estimated costs."""
+    edited = any(note.startswith(EDITED_SINCE) for note in evidence.record.notes)
     for program in evidence.record.programs:
-        if not program.exact:
+        if not (program.exact or edited):  # the note has the fix
             why = program.inexact_why or "its equations carry no tags of this program"
             fix = "Inspect the function before its first call, or run without `--no-recompile`."
             yield Finding(

@@ -65,6 +65,8 @@ class Listener:
         """The compilations that are still kept, with their causes."""
         self.programs = self._open.programs
         """The programs that they compiled."""
+        self.traces = self._open.traces
+        """The globals that traced functions read."""
         self.errors = 0
         """Events that could not be read completely."""
         self.first_error = ""

@@ -29,6 +29,7 @@ from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
 from jaxscope.capture.compiles.signature.functions import staged
 from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.traced_reads import TracedReads
 from jaxscope.capture.source.frames import CALL_FILE, RawFrame, is_user_file, user_frames
 from jaxscope.model.compiles import CompileKind, Persistent
 
@@ -67,6 +68,7 @@ class OpenCompiles:
         self.programs = LivePrograms(_PROGRAMS if keeps_programs else 0)
         self.reader = SignatureReader()
         self._earlier = EarlierTraces(self.reader)
+        self.traces = TracedReads()
         self.here = _ThreadState()
         """The state of each thread."""
         # Ahead of time, one thread may lower what another compiles: these were lowered last.
@@ -94,6 +96,9 @@ class OpenCompiles:
         thread.open.append(compile)
         if stage is CompileStage.LOWER and compile.raw.number:
             self._attempt(self.programs.lowering, compile.raw.number)
+            if compile.raw.call is not None:
+                reads = compile.raw.call.function.reads
+                self._attempt(lambda: self.traces.note(_jax.traced_jaxpr(), reads))
         for block in tuple(thread.blocks):
             if (hook := block.on_start.get(stage)) is not None:
                 self._attempt(hook, compile.name)

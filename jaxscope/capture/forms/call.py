@@ -7,7 +7,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import jax
@@ -138,9 +138,12 @@ class PlainCall(TracedForm):
         if refused is not None:
             raise refused
         # With the user's names for them.
+        owner = call.function.__self__ if isinstance(call.function, MethodType) else None
         held = {id(part) for part in (call.function, *bound(call.function))}
         known = [name for name in call.mentioned if name in namespace]
         named = {name: namespace[name] for name in known if id(namespace[name]) in held}
+        if owner is not None and id(owner) not in held:  # a library's object may change too
+            named[type(owner).__name__] = owner
         reads = Reads().from_values({**named, call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
         check_width(inputs.traced(), [code])

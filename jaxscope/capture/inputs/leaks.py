@@ -15,10 +15,12 @@ import time
 import types
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from jax.core import Tracer
 
+from jaxscope import words
 from jaxscope.capture.source.frames import is_user_file
 
 
@@ -100,9 +102,9 @@ class TracerNet:
             if not holders and id(tracer) not in search.referred:
                 places.append("an object array, a jitted closure or an object in C")
             for item, holder in holders:
-                places.append(_place(holder))
+                owners = search.owners.get(id(holder), [])
+                places.append(_place(holder, owners))
                 if isinstance(holder, _CONTAINERS):
-                    owners = search.owners.get(id(holder), [])
                     _remove(
                         item, holder, earlier, next((o for o in owners if _owns(o, holder)), None)
                     )
@@ -272,12 +274,20 @@ def _is_input(own: Any, holder: Any) -> bool:
     return any(getattr(own, name, None) is holder for name in ("original", "value"))
 
 
-def _place(holder: Any) -> str:
+def _place(holder: Any, owners: Iterable[Any]) -> str:
     if isinstance(holder, dict) and isinstance(holder.get("__name__"), str):
         return f"the module {holder['__name__']}"
     if isinstance(holder, types.CellType):
         return "the closure of a function"
-    return f"a {type(holder).__name__}"
+    named = next((one for one in owners if _members(one) is holder), holder)
+    return words.a(type(named).__name__)
+
+
+def _members(owner: Any) -> Any:
+    """The dict of an object's attributes; None where it has none."""
+    with suppress(AttributeError):
+        return object.__getattribute__(owner, "__dict__")
+    return None
 
 
 def _remove(tracer: Any, holder: Any, earlier: Mapping[int, Any], owner: Any) -> None:

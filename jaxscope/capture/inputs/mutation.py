@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,9 @@ class Snapshot:
             if _is_library_object(item):
                 held = _attributes(item)
                 queue.extend(held.values())
+            elif isinstance(item, tuple):
+                queue.extend(item)
+                continue
             elif item is value or isinstance(item, _CODE) or (held := contents(item)) is None:
                 continue
             else:
@@ -227,8 +230,10 @@ _CONTAINERS: tuple[Any, ...] = (dict, list, set, collections.deque, bytearray)
 
 
 def _attributes(item: Any) -> dict[str, Any]:
-    known = getattr(item, "__dict__", None)
-    held: dict[str, Any] = dict(known) if isinstance(known, dict) else {}  # some invent attributes
+    known: Any = None
+    with suppress(AttributeError):  # some invent attributes, and `nnx.Variable` has its value's
+        known = object.__getattribute__(item, "__dict__")
+    held: dict[str, Any] = dict(known) if isinstance(known, dict) else {}
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:

@@ -260,7 +260,7 @@ def _own_work(request: CompileRequest) -> AbstractContextManager[None]:
 def _staging(request: CompileRequest, sources: SourceFiles) -> AbstractContextManager[None]:
     """Let the compile log know the call, which JAX does not show where it had traced it before."""
     call = request.pmapped and replace(request.pmapped, request_id=id(request))
-    if call is None and request.traced_by is None:
+    if call is None:
         call = _jax.staged_call(request.jitted, request.args, request.kwargs, id(request))
     return program_of_cell(_identity(request, sources), call)
 

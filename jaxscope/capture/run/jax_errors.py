@@ -23,7 +23,8 @@ OF_A_VALUE = (SHAPE, _FORMAT)
 _OTHER_MESH = "should match the mesh passed to shard_map"
 _OTHER_TRACE = "from a different trace level"  # in an error of Flax's own
 _PASS_OBJECT = (
-    "It changes a Flax NNX object that is not an argument: pass the object as an argument."
+    "It changes a Flax NNX object of an outer trace: pass it as an argument, or copy it with "
+    "`nnx.merge(..., copy=True)`."
 )
 _DELETED = ("deleted or donated", "has been deleted")
 _NONE_MAPPED = "No argument is mapped: give one its batch axis, `-i name=0`."

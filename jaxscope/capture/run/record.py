@@ -23,6 +23,7 @@ from jaxscope.capture.profile.sessions import profile_of
 from jaxscope.capture.program import describe as live
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.linked_again import linked_again
+from jaxscope.capture.program.outdated_traces import outdated_traces
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.program.targets import for_target
 from jaxscope.capture.run.context import FinishedRun, Invocation, ProgramFacts
@@ -63,6 +64,9 @@ class Described:
 def describe(finished: FinishedRun, given: Invocation) -> Described:
     """The program of a finished run."""
     facts = finished.wrapped.facts(finished.captured)
+    outdated = outdated_traces(
+        finished.captured, given.context.namespace, given.context.listener.traces
+    )
     again = None
     if given.settings.recompile:
         again = linked_again(finished.captured, given.sources, given.context.say)
@@ -83,6 +87,7 @@ def describe(finished: FinishedRun, given: Invocation) -> Described:
     notes = _notes(finished.captured, facts, program.inputs)
     if again is not None and again[1]:
         notes.insert(0, f"{LINKED_AGAIN}: {words.seconds(again[1])}")
+    notes += outdated
     if isinstance(settled, Unavailable):
         notes.append(f"The passes of XLA could not be followed: {settled.reason}.")
     elif settled:

@@ -14,6 +14,7 @@ from types import CodeType
 from jaxscope import words
 from jaxscope.capture.source.frames import CALL_FILE, Position, is_user_file
 from jaxscope.model import Frame, Source, SourceKind, Span
+from jaxscope.model.source import EDITED_SINCE
 
 _MAGIC = re.compile(
     r"^(?P<before>[ \t]*(?:[\w, ]+ = )?)get_ipython\(\)\.run_line_magic"
@@ -77,7 +78,7 @@ class SourceFiles:
         names = words.listed([f"`{name}`" for name in self._edited])
         its = "it is" if len(self._edited) == 1 else "they are"
         note = (
-            f"The traced code does not have the lines of {names} as {its} now, so none are shown. "
+            f"{EDITED_SINCE}{names} as {its} now, so its lines are not shown. "
             "Run `importlib.reload` and `jax.clear_caches()`, also under `%autoreload`."
         )
         return (note,)

@@ -41,6 +41,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
+from jaxscope.model.source import EDITED_SINCE
 from jaxscope.words import count, names, seconds, size
 from tests.analysis.findings.wording import assert_reads_well
 
@@ -495,6 +496,10 @@ def test_caveats_about_the_report_are_findings() -> None:
         FindingKind.APPROXIMATE_SOURCE_MAPPING, evidence(replace(untagged, equations=()))
     )
     assert finding.fix == "Pass the function and its arguments instead."
+    made = evidence(untagged)
+    notes = (f"{EDITED_SINCE}`model.py` as it is now.",)  # the note has another fix
+    edited = replace(made, record=replace(made.record, notes=notes))
+    assert of(FindingKind.APPROXIMATE_SOURCE_MAPPING, edited) == []
     noisy = replace(PROGRAM, timings=(Timing("call", CPU, (1e-3, 2e-3) * 6),))
     (finding,) = of(FindingKind.UNCERTAIN_FIGURE, evidence(noisy))
     assert "between 1 ms and 2 ms" in finding.evidence

@@ -32,6 +32,24 @@ def test_a_closure_gets_back_what_it_held() -> None:
     assert held == 1
 
 
+def test_an_attribute_is_of_the_object_that_has_it() -> None:
+    class Variable:
+        pass
+
+    variable = Variable()
+    members = vars(variable)  # now Python holds them in a dict
+
+    def keep(x: Any) -> Any:
+        variable.value = x
+        return x * 2
+
+    with TracerNet() as net:
+        jax.jit(keep).trace(1.0)
+        place = net.released(net.kept([]), {})
+    assert place == "a Variable"
+    assert members == {}
+
+
 def test_a_thread_that_looks_at_the_frames_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     looked, taken, waited = queue.SimpleQueue[Any](), threading.Event(), threading.Event()
 

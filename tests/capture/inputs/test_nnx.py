@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 
 from jaxscope.capture.inputs import nnx as module
+from jaxscope.capture.inputs.mutation import Snapshot
 from jaxscope.capture.inputs.nnx import KnownGraph
 
 nnx: Any = pytest.importorskip("flax.nnx")
@@ -34,3 +36,13 @@ def test_the_graph_is_read_again_only_when_a_part_was_replaced(
     model.kernel = nnx.Param(jnp.ones((2, 4)))
     graph.read([model], arrays)
     assert len(read) == 2
+
+
+def test_the_key_of_a_stream_is_put_back() -> None:
+    rngs = nnx.Rngs(0)
+    key = rngs.default.key
+    before, snapshot = key.get_raw_value(), Snapshot()
+    snapshot.keep(rngs)
+    key.set_value(jax.random.key(5))
+    snapshot.restore_libraries()
+    assert key.get_raw_value() is before

@@ -79,7 +79,9 @@ def test_code_of_a_file_that_was_edited_since_has_no_lines(tmp_path):
     file.write_text(text.replace("* 2", "* 3"))
     sources = SourceFiles(CELL)
     assert sources.index_of(loaded["scaled"].__code__) is None
-    assert "does not have the lines of `helpers.py` as it is now" in sources.notes()[0]
+    assert (
+        "does not have the lines of `helpers.py` as it is now, so its lines" in sources.notes()[0]
+    )
     assert sources.index_of(loaded["kept"].__code__) == 1
     exec(compile(file.read_text(), str(file), "exec"), later)
     assert sources.index_of(later["scaled"].__code__) == 1

@@ -207,6 +207,35 @@ class Layer:
 
 forward = jax.jit(lambda layer: layer.w * layer.rate)
 
+# ==== a function in the dict of a class with tree_flatten
+# cause: static_identity | The static part `model['act']` is a different function object: `double`.
+# fix: Create `model` once and reuse it
+@jax.tree_util.register_pytree_node_class
+class Model:
+    def __init__(self, w, act):
+        self.w, self.act = w, act
+
+    def tree_flatten(self):
+        return (self.w,), {"act": self.act}
+
+    @classmethod
+    def tree_unflatten(cls, static, leaves):
+        return cls(*leaves, **static)
+
+def made():
+    def double(x):
+        return x * 2
+    return Model(ones(3), double)
+
+forward = jax.jit(lambda model: model.act(model.w))
+one, other = made(), made()
+# -- first
+forward(one)
+# -- second
+forward(other)
+# -- fixed second
+forward(one)
+
 # ==== a static field of a class with tree_flatten
 # cause: static_value | The static field `model.depth` changed: 2 → 3.
 # fix: Make `model.depth` a data field, unless a shape or a Python branch depends on it

@@ -139,6 +139,42 @@ def create():
 forward = jax.jit(lambda state, x: state.apply_fn(state.params, x))
 one, other = create(), create()
 
+# ==== a TrainState of an edited linen module
+# cause: structure | `state.params['b0']['bias']` (and 3 others) was added.
+# cause: static_value | The static field `state.apply_fn` changed: now a different `Net`.
+# fix: Create `state.apply_fn` once and reuse it, or keep to a few values
+# needs: flax optax
+import flax.linen as nn
+import optax
+from flax.training import train_state
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(x)
+
+class Wider(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2, name="b1")(nn.Dense(2, name="b0")(x))
+
+Wider.__name__ = Wider.__qualname__ = "Net"
+tx = optax.sgd(0.1)
+
+def state_of(net):
+    params = net.init(jax.random.key(0), jnp.ones(3))["params"]
+    return train_state.TrainState.create(apply_fn=net.apply, params=params, tx=tx)
+
+forward = jax.jit(lambda state, x: state.apply_fn({"params": state.params}, x))
+net = Net()
+first, edited = state_of(net), state_of(Wider())
+# -- first
+forward(first, ones(3))
+# -- second
+forward(edited, ones(3))
+# -- fixed second
+forward(state_of(net), ones(3))
+
 # ==== a TrainState with a schedule of another rate
 # cause: static_value | changed: -0.1 → -0.2.
 # fix: Create `state.tx` once and reuse it: JAX compares
@@ -304,7 +340,7 @@ apply(params, ones(3))
 
 # ==== eval of an nnx model
 # cause: static_value | The static field `model.deterministic` changed: False → True.
-# fix: otherwise keep to a few values
+# fix: Keep to a few values: each value of `model.deterministic` is a program
 # needs: flax
 from flax import nnx
 

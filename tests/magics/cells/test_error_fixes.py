@@ -384,3 +384,22 @@ def test_the_traceback_of_a_call_that_does_not_compile_or_run_is_short(
     assert words in text
     assert "jaxscope/" not in text
     assert hidden not in text
+
+
+def test_an_nnx_object_merged_outside_of_a_derivative_is_changed_as_the_note_says(
+    notebook: Notebook,
+) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nnorm = nnx.BatchNorm(3, rngs=nnx.Rngs(0))\n"
+        "graph, params, rest = nnx.split(norm, nnx.Param, ...)"
+    )
+    cell = (
+        "%%jaxjit -q -n 1\ndef loss(params, rest):\n"
+        "    return nnx.merge(graph, params, rest)(x[None]).sum()\n"
+        "slope = jax.grad(loss)(params, rest)"
+    )
+    ran = notebook.run(cell)
+    assert "copy it with `nnx.merge(..., copy=True)`" in ran.message
+    notebook.must(cell.replace("rest)(x", "rest, copy=True)(x"))
+    assert notebook.names["slope"]["bias"].shape == (3,)

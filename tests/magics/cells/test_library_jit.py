@@ -10,7 +10,9 @@ import jax
 import numpy as np
 import pytest
 
+import jaxscope
 from jaxscope.capture.forms.made_of import package_of
+from jaxscope.model import CauseKind
 from tests.magics.notebook import Notebook, open_notebook
 
 nnx = pytest.importorskip("flax.nnx")
@@ -85,6 +87,33 @@ def test_a_function_that_has_run_is_compiled_once_for_its_links(
     assert len(compiled) == 1
     notebook.must(f"%jaxjit -n 1 {call}")
     assert len(compiled) == 1
+
+
+@pytest.mark.parametrize("library", STEPS)
+def test_a_call_that_jax_traced_inside_a_cell_has_its_place_and_its_causes(
+    notebook: Notebook, library: str
+) -> None:
+    call = f"step({MODEL[library]}, x)"
+    with jaxscope.watch() as log:
+        for cell in (STEPS[library], f"%%jaxjit -n 1\n{call}", f"%jaxjit -n 1 {call}"):
+            notebook.must(cell)
+        notebook.must(call.replace("x", "x[:2]"))
+    first, again = [one for one in log.compiles if one.fun_name == "step"]
+    assert first.site is not None
+    assert "x: f32[4,8]" in first.signature
+    assert [cause.kind for cause in again.causes] == [CauseKind.SHAPE]
+
+
+@pytest.mark.parametrize("library", STEPS)
+def test_an_edited_function_is_the_reason_of_a_cell_that_calls_it(
+    notebook: Notebook, library: str
+) -> None:
+    cell = f"%%jaxjit -n 1 -o report\ny = step({MODEL[library]}, x)"
+    for step in (STEPS[library], STEPS[library].replace("tanh", "sin")):
+        notebook.must(step)
+        notebook.must(cell)
+    (compiled,) = notebook.names["report"].record.compiles
+    assert [cause.text for cause in compiled.causes] == ["`step` changed, which the cell reads."]
 
 
 def test_a_call_updates_the_model_once(notebook: Notebook) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import sysconfig
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -286,6 +289,35 @@ def test_the_object_of_a_method_and_the_arguments_of_a_partial_are_as_before(
     assert f"changes `{changed}` in place" in ran.message
     assert notebook.names["trainer"].w is notebook.names["w"]
     assert notebook.names["rows"] == []
+
+
+LIBRARY = """
+class Variable:
+    def __init__(self, value):
+        self.value = value
+class Trainer:
+    def __init__(self, w):
+        self.variables = (Variable(w),)
+    def step(self, v):
+        (variable,) = self.variables
+        variable.value = variable.value + v.sum()
+        return variable.value.sum()
+"""
+
+
+@pytest.mark.parametrize("call", ["trainer.step(x)", "trainers[0].step(x)"])
+def test_the_object_of_a_librarys_method_is_as_before(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    library = types.ModuleType("training_library")
+    library.__file__ = f"{sysconfig.get_path('purelib')}/training_library.py"
+    monkeypatch.setitem(sys.modules, library.__name__, library)
+    exec(compile(LIBRARY, library.__file__, "exec"), vars(library))
+    notebook.names["trainer"] = trainer = library.Trainer(notebook.names["w"])
+    notebook.must("trainers = [trainer]")
+    ran = notebook.run(f"%jaxjit -q {call}")
+    assert "No variable was changed" in ran.message
+    assert trainer.variables[0].value is notebook.names["w"]
 
 
 def test_a_method_that_changes_its_object_runs_as_plain_python_in_a_cell_with_functions(

@@ -152,6 +152,10 @@ def _structure(before: TracedArgument, now: TracedArgument) -> Iterator[Differen
     leaves = len(gone) + len(come)
     found = parts.in_treedef(now.name, was.parts, is_now.parts)
     yield from found
+    if come and gone and found and not any(isinstance(d, diff.StructureChange) for d in found):
+        texts = ("absent", "present")
+        path, others = now.name + come[0], len(come) - 1
+        yield diff.StructureChange(path, *texts, others, change="added", leaves=leaves)
     if not found:
         texts = [summary(a) if a.is_bare else a.structure.text for a in (before, now)]
         cut = parts.around_change(*[" ".join(text.split()) for text in texts])

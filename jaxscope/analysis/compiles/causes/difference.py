@@ -116,7 +116,7 @@ class StructureChange(_Changed):
 
     kind: ClassVar[Literal[CauseKind.STRUCTURE]] = CauseKind.STRUCTURE
     change: Literal["added", "removed", "argument", "container", "class", "length"]
-    """Leaves only added, only removed, an argument passed or left out, a different container, a
+    """Leaves added, leaves only removed, an argument passed or left out, a different container, a
     class that was defined again, or a different number of entries."""
     leaves: int = 0
     """Number of leaves that were added or removed."""

@@ -192,7 +192,9 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
                 f"Make `{d.path}` a data field, unless a shape or a Python branch depends on it; "
                 "otherwise keep to a few values."
             )
-            if _is_text(d.after):
+            if same:
+                fix = f"Create `{d.path}` once and reuse it, or keep to a few values."
+            elif _is_text(d.after) or _number(d.after) == "bool":
                 fix = _few(d.path)
         case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."

@@ -6,6 +6,7 @@ the function.
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import types
@@ -26,6 +27,9 @@ from jaxscope.capture.source.frames import is_user_file
 _MOST_WRAPPERS = 20
 _MOST_CAPTURED = 24
 _MOST_FOLLOWED = 100  # functions
+_JIT = ("jax", "jaxlib", "flax", "equinox")
+"""Packages whose jitted functions are objects of their own."""
+_READS_A_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
 def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
@@ -117,6 +121,13 @@ def _closure(fun: Any, code: types.CodeType, ids: ObjectIds) -> list[CapturedVal
     return [_captured(name, value, ids) for name, value in named]
 
 
+def reads_below(fun: Any) -> tuple[tuple[str, int], ...]:
+    """The reads of the user's function under a jit and its wrappers, as they are now."""
+    inner = _unwrapped(fun, ObjectIds())[0]
+    code = getattr(inner, "__code__", None)
+    return reads_of({"": inner}) if code is not None and _is_users(code.co_filename) else ()
+
+
 def reads_of(values: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Hashes of the user's functions among the values, and of the functions and numbers behind the
     global names that these read; sorted by name. The one without a name is left out."""
@@ -142,14 +153,14 @@ def reads_of(values: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """The user's functions and numbers among the globals that it names, and in its modules."""
-    names = _names(fun.__code__)
-    spaces = [fun.__globals__]
+    names, attributes = _names(fun.__code__)
+    spaces = [(fun.__globals__, names)]
     for name in names:
         module = fun.__globals__.get(name)
         if isinstance(module, types.ModuleType) and _is_users(vars(module).get("__file__")):
-            spaces.append(vars(module))
-    for space in spaces:
-        for name in names & space.keys():
+            spaces.append((vars(module), attributes))
+    for space, read in spaces:
+        for name in read & space.keys():
             value = _unjitted(space[name])
             if type(value) in (bool, int, float, complex, str) or (
                 isinstance(value, types.FunctionType) and _is_users(value.__code__.co_filename)
@@ -157,9 +168,16 @@ def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def _names(code: types.CodeType) -> set[str]:
-    inner = [_names(one) for one in code.co_consts if isinstance(one, types.CodeType)]
-    return set(code.co_names).union(*inner)
+@functools.lru_cache(maxsize=1024)
+def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The globals that the code and that of the functions inside it read, and all its names."""
+    read = {str(i.argval) for i in dis.get_instructions(code) if i.opname in _READS_A_GLOBAL}
+    names = set(code.co_names)
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            inside = _names(one)
+            read, names = read | inside[0], names | inside[1]
+    return frozenset(read), frozenset(names)
 
 
 def _is_users(file: str | None) -> bool:
@@ -167,10 +185,10 @@ def _is_users(file: str | None) -> bool:
 
 
 def _unjitted(value: Any) -> Any:
-    """The function under a `jax.jit` or a wrapper of `functools.wraps`."""
+    """The function under a jit, of a library too, or a wrapper of `functools.wraps`."""
     for _ in range(_MOST_WRAPPERS):
-        of_jax = str(type(value).__module__).partition(".")[0] in ("jax", "jaxlib")
-        if not (of_jax or isinstance(value, types.FunctionType)):
+        jits = str(type(value).__module__).partition(".")[0] in _JIT
+        if not (jits or isinstance(value, types.FunctionType)):
             break
         inner = getattr(value, "__wrapped__", None)
         if inner is None:

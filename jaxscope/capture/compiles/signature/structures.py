@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxscope.analysis.compiles.causes.signature import BARE, StaticPart, Structure
+from jaxscope.analysis.compiles.causes.signature import BARE, PartKind, StaticPart, Structure
 from jaxscope.capture.compiles.signature.description import Description
 from jaxscope.capture.compiles.signature.graphdef import (
     graphdef_fields,
@@ -121,7 +121,10 @@ def _walk(value: Any, path: str, found: Description) -> None:
     found.node(kind, path)
     if kind is not dict and static is not None:
         for at, one in static_fields(value, kind, static):
+            start = len(found.parts)
             found.field(one, path + at)
+            if not at and found.parts[start].kind is PartKind.CLASS:
+                del found.parts[start]  # the path has the class of the node
     for keys, child in pairs:
         _walk(child, path + jax.tree_util.keystr(keys), found)
 

@@ -1,0 +1,87 @@
+"""Notes on functions that JAX traced before a global of theirs changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.magics.notebook import Notebook, open_notebook
+
+STEP = "@jax.jit\ndef step(v):\n    return helper(v) + 1"
+SETUP = f"""
+import jax, jax.numpy as jnp
+x, k, other = jnp.ones(3), 2.0, 1
+def helper(v):
+    return v.real * k
+{STEP}
+"""
+HELPER = "def helper(v):\n    return v.real * k * 2"
+REPORTS = {
+    "line": "%jaxjit -q -n 1 -o report step(x)",
+    "block": "%%jaxjit -q -n 1 -o report\nfor _ in range(2):\n    y = step(x)",
+    "function": "%%jaxjit -q -n 1 -o report\ndef go(v):\n    return step(v)\ny = go(x)",
+}
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    with open_notebook() as opened:
+        opened.must(SETUP)
+        yield opened
+
+
+def notes(notebook: Notebook) -> list[str]:
+    found = notebook.names["report"].record.notes
+    return [note for note in found if note.startswith("JAX traced `step` before ")]
+
+
+@pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
+@pytest.mark.parametrize("first", ["y = step(x)", *REPORTS.values()], ids=["plain", *REPORTS])
+def test_a_global_that_changed_after_the_trace_has_a_note(
+    notebook: Notebook, first: str, report: str
+) -> None:
+    notebook.must(first)
+    notebook.must("other = 2\nreal = 3.0")  # an attribute of the code, and no global of it
+    notebook.must(report)
+    assert notes(notebook) == []
+    notebook.must("k = 3.0")
+    for _ in range(2):
+        notebook.must(report)
+        (note,) = notes(notebook)
+        assert note.startswith("JAX traced `step` before `k` changed, and keeps that program. ")
+    notebook.must(HELPER)
+    notebook.must(report)
+    assert "before `helper` and `k` changed" in notes(notebook)[0]
+
+
+def test_a_function_that_is_defined_again_has_its_globals(notebook: Notebook) -> None:
+    notebook.must(REPORTS["line"])
+    notebook.must("k = 3.0")
+    notebook.must(STEP)
+    value = notebook.must(REPORTS["line"]).value
+    assert notes(notebook) == []
+    np.testing.assert_array_equal(value, 4.0)
+
+
+def test_a_new_shape_is_traced_with_the_globals_as_they_are(notebook: Notebook) -> None:
+    notebook.must(REPORTS["line"])
+    notebook.must("k, x = 3.0, jnp.ones(5)")
+    notebook.must(REPORTS["line"])
+    assert notes(notebook) == []
+
+
+def test_a_function_of_flax_has_the_note_of_its_own(notebook: Notebook) -> None:
+    pytest.importorskip("flax.nnx")
+    notebook.must(
+        "from flax import nnx\nnet = nnx.Linear(3, 3, rngs=nnx.Rngs(0))\n"
+        "@nnx.jit\ndef step(m, v):\n    return helper(m(v))"
+    )
+    for call in (line.replace("step(x)", "step(net, x)") for line in list(REPORTS.values())[:2]):
+        notebook.must(call)
+        assert notes(notebook) == []
+    notebook.must("k = 3.0")
+    for call in (line.replace("step(x)", "step(net, x)") for line in list(REPORTS.values())[:2]):
+        notebook.must(call)
+        assert len(notes(notebook)) == 1
