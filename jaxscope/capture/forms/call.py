@@ -15,7 +15,7 @@ import jax
 from jaxscope.analysis.python.cell import NO_CODE
 from jaxscope.capture.forms.reads import Reads, bound
 from jaxscope.capture.forms.trial import TracedForm, Trial
-from jaxscope.capture.inputs import nnx
+from jaxscope.capture.inputs import nnx, pytrees
 from jaxscope.capture.inputs.donation import refused_donation
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.results import Outcome, OutcomeReader
@@ -261,14 +261,14 @@ def is_model(value: Any) -> bool:
     method = inspect.getattr_static(type(value), "__call__", None)
     if not isinstance(method, FunctionType) or hasattr(value, "__wrapped__"):
         return False
-    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(value))
+    return any(hasattr(leaf, "dtype") for leaf in pytrees.leaves_of(value))
 
 
 def _is_data(value: Any) -> bool:
     """Whether a value is an argument: a pytree with arrays or numbers, a model too."""
     if callable(value):
         return is_model(value)
-    return any(hasattr(leaf, "dtype") for leaf in jax.tree_util.tree_leaves(value))
+    return any(hasattr(leaf, "dtype") for leaf in pytrees.leaves_of(value))
 
 
 def _evaluated(tree: ast.Expression, call: ast.expr, namespace: MutableMapping[str, Any]) -> Any:

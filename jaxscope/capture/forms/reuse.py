@@ -110,6 +110,8 @@ def _walk_other(value: Any, found: Signature, shape: list[Any]) -> None:
         found.objects.append(value)
         shape.append(nnx)
         return
+    if pytrees.is_iterator(value):
+        raise NotReusableError
     in_module = pytrees.is_module(value)
     nested = None if in_module else pytrees.is_module
     flat, treedef = jax.tree_util.tree_flatten(value, is_leaf=nested)

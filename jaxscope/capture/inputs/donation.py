@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-import jax
-
+from jaxscope.capture.inputs import pytrees
 from jaxscope.capture.inputs.mutation import is_users_module
 from jaxscope.capture.options.refusals import RefusedError, shared_donation
 
@@ -42,7 +41,7 @@ def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
         return
     seen.add(id(value))
     try:
-        leaves = jax.tree_util.tree_leaves(value)
+        leaves = pytrees.leaves_of(value)
     except Exception:  # keys that cannot be sorted
         return
     for leaf in leaves:

@@ -199,6 +199,20 @@ class Copies:
         return iter([(made, path) for made, _, path in self._made.values()])
 
 
+def is_iterator(value: Any) -> bool:
+    """Whether the value is an iterator of Python's own, as generators are.
+
+    JAX 0.10 takes it for a leaf, and warns unless `is_leaf` says so.
+    """
+    kind = type(value)
+    return hasattr(kind, "__next__") and kind.__module__ == "builtins"
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """The leaves as JAX sees them, without its warning for iterators."""
+    return jax.tree_util.tree_leaves(value, is_leaf=is_iterator)
+
+
 def is_builtin(value: Any) -> bool:
     """Whether the value is one of Python's own dictionaries, or a list."""
     kind = type(value)

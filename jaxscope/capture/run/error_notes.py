@@ -87,6 +87,8 @@ class CellErrors:
     def fix(self, error: BaseException) -> str | None:
         """The line and the fix, or None where there is no fix."""
         line = line_of(error, self.cell.file)
+        if isinstance(error, jax.errors.UnexpectedTracerError) and error_site.in_thread(error):
+            return _placed(error_site.IN_THREAD, "" if line is None else f"Line {line}")
         if isinstance(error, jax.errors.UnexpectedTracerError) and (kept := self._keeps_tracer()):
             line = self.cell.syntax.first_use(kept) if line is None else line
             where = "" if line is None else f"Line {line}: "
@@ -259,12 +261,9 @@ def _with_names(
     return fix
 
 
-_NOT_PLAIN = ", or a cell without the magic"
-
-
 def _with_static_argnames(error: BaseException, fix: str, jitted: FrameType) -> str:
     """The fix for a function that the user has jitted: `-s` and plain Python leave its jit."""
-    fix = fix.replace(_NOT_PLAIN, "")
+    fix = fix.replace(", or a cell without the magic", "")
     held = {name: jitted.f_locals.get(name) for name in sorted(_blamed(error))}
     tracers = {name: value for name, value in held.items() if isinstance(value, Tracer)}
     if not tracers:

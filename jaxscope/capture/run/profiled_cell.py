@@ -36,6 +36,7 @@ from jaxscope.analysis.trace.schedule import with_instructions
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.reads import Reads
 from jaxscope.capture.forms.trial import execute
+from jaxscope.capture.inputs import pytrees
 from jaxscope.capture.options.profile_plan import ProfilePlan
 from jaxscope.capture.options.settings import Settings
 from jaxscope.capture.profile import barriers, cell_programs, eager_lines, profiler
@@ -218,7 +219,7 @@ def _spans_processes() -> bool:
 def _arrays(value: Any) -> list[Any]:
     """The arrays inside a value; none where JAX cannot take it apart."""
     try:
-        leaves = jax.tree_util.tree_leaves(value)
+        leaves = pytrees.leaves_of(value)
     except Exception:  # keys that cannot be sorted, a flatten function that raises
         return []
     found = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]

@@ -17,6 +17,7 @@ from jaxscope.analysis.python import module_text
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import is_jitted
+from jaxscope.capture.inputs import pytrees
 from jaxscope.capture.options.composition import GradOptions
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.transforms.apply import TransformedForm
@@ -167,7 +168,7 @@ class _Preamble:
 def _is_result(value: Any) -> bool:
     """Whether a traced function can return it, and it contains an array."""
     try:
-        leaves = jax.tree_util.tree_leaves(value)
+        leaves = pytrees.leaves_of(value)
     except ValueError:  # keys that JAX cannot sort: a function under jit could not return it
         return False
     kinds = (jax.Array, np.ndarray, np.number, bool, int, float, complex)

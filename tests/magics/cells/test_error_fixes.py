@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,30 @@ def test_a_thread_that_keeps_a_tracer_is_refused(notebook: Notebook) -> None:
         "%%jaxjit -q -n 1\nimport threading\nworker = threading.Thread(target=print, args=(x * 2,))"
     )
     assert "`worker` would keep an array inside a Thread" in ran.message
+
+
+def test_a_thread_that_uses_a_tracer_is_named(notebook: Notebook) -> None:
+    ran = notebook.run(
+        "%%jaxjit -q -n 1\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(2) as pool:\n    ys = list(pool.map(jnp.sin, [x, x * 2]))"
+    )
+    assert "Line 4: A thread of the cell uses a traced value" in ran.message
+    assert "after its trace" not in ran.message
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%jaxjit -q -n 1\nrows = (i for i in 'ab')\ny = x * 2",
+        "%%jaxjit -q -n 1\ndef f(rows, v):\n    return v * 2\ny = f(iter([1]), x)",
+        "%%jaxprof -q\nrows = map(abs, [1])\ny = x * 2",
+    ],
+)
+def test_an_iterator_of_the_cell_gives_no_warning_of_jax(notebook: Notebook, cell: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        notebook.must(cell)
+    assert not [str(one.message) for one in caught if "leaf in PyTree" in str(one.message)]
 
 
 def test_a_compile_log_of_the_cell_is_kept(notebook: Notebook) -> None:
