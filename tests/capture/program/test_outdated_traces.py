@@ -56,6 +56,32 @@ def test_a_global_that_changed_after_the_trace_has_a_note(
     assert "before `helper` and `k` changed" in notes(notebook)[0]
 
 
+@pytest.mark.parametrize(
+    ("config", "changed"),
+    [
+        ("Config(0.1, jnp.float32)", "Config(0.1, jnp.float16)"),
+        ("Pair(0.1, jnp.float32)", "Pair(0.2, jnp.float32)"),
+        ("{'lr': 0.1}", "{'lr': 0.2}"),
+    ],
+)
+def test_a_configuration_is_one_of_its_globals(
+    notebook: Notebook, config: str, changed: str
+) -> None:
+    classes = (
+        "import dataclasses, typing\n@dataclasses.dataclass\nclass Config:\n"
+        "    lr: float\n    dtype: type\n"
+        "class Pair(typing.NamedTuple):\n    lr: float\n    dtype: type\n"
+    )
+    notebook.must(f"{classes}k = {config}\ndef helper(v):\n    return v * len(str(k))")
+    notebook.must(REPORTS["line"])
+    notebook.must(f"{classes}k = {config}")
+    notebook.must(REPORTS["line"])
+    assert notes(notebook) == []
+    notebook.must(f"k = {changed}")
+    notebook.must(REPORTS["line"])
+    assert "before `k` changed" in notes(notebook)[0]
+
+
 def test_a_function_that_is_defined_again_has_its_globals(notebook: Notebook) -> None:
     notebook.must(REPORTS["line"])
     notebook.must("k = 3.0")

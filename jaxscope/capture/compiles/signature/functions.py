@@ -6,6 +6,7 @@ the function.
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import functools
 import inspect
@@ -29,6 +30,7 @@ _MOST_CAPTURED = 24
 _MOST_FOLLOWED = 100  # functions
 _JIT = ("jax", "jaxlib", "flax", "equinox")
 """Packages whose jitted functions are objects of their own."""
+_PLAIN = (bool, int, float, complex, str)
 _READS_A_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
@@ -162,10 +164,27 @@ def _globals(fun: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for space, read in spaces:
         for name in read & space.keys():
             value = _unjitted(space[name])
-            if type(value) in (bool, int, float, complex, str) or (
-                isinstance(value, types.FunctionType) and _is_users(value.__code__.co_filename)
-            ):
+            if (parts := _plain_parts(value)) is not None:
+                yield name, parts
+            elif isinstance(value, types.FunctionType) and _is_users(value.__code__.co_filename):
                 yield name, value
+
+
+def _plain_parts(value: Any) -> Any:
+    """A number or text, and the parts of a tuple, dict or dataclass of such, as a configuration is;
+    None for anything else."""
+    if type(value) in _PLAIN:
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, one.name, None) for one in dataclasses.fields(value)]
+    elif isinstance(value, tuple | dict):
+        parts = [*value, *value.values()] if isinstance(value, dict) else [*value]
+    else:
+        return None
+    plain = len(parts) <= _MOST_CAPTURED and all(
+        one is None or type(one) in _PLAIN or isinstance(one, type) for one in parts
+    )
+    return (type(value).__qualname__, *parts) if plain else None
 
 
 @functools.lru_cache(maxsize=1024)
