@@ -142,8 +142,9 @@ class PlainCall(TracedForm):
         held = {id(part) for part in (call.function, *bound(call.function))}
         known = [name for name in call.mentioned if name in namespace]
         named = {name: namespace[name] for name in known if id(namespace[name]) in held}
-        if owner is not None and id(owner) not in held:  # a library's object may change too
-            named[type(owner).__name__] = owner
+        if owner is not None and not any(value is owner for value in named.values()):
+            # A library's object may change too.
+            named["self" if id(owner) in held else type(owner).__name__] = owner
         reads = Reads().from_values({**named, call.name: call.function, **values})
         code = getattr(inspect.unwrap(call.function), "__code__", None)
         check_width(inputs.traced(), [code])

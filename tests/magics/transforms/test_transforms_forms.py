@@ -272,6 +272,8 @@ def note(rows, v):
     [
         ("%jaxjit -q trainer.fit(x)", "trainer"),
         ("%jaxprof -q trainer.fit(x)", "trainer"),
+        ("%jaxjit -q fit(x).w", "fit"),
+        ("import jaxscope\njaxscope.inspect(trainer.fit, x)", "self"),
         ("%jaxjit -q trainer(x).w", "trainer"),
         ("%jaxjit -q trainer(x)", "trainer"),
         ("%jaxgrad -q trainer.fit(x).w.sum()", "trainer"),
