@@ -81,7 +81,7 @@ def test_an_object_stays_whole_where_the_call_fails(notebook: Notebook, cell: st
     notebook.must(
         "bound = nnx.cached_partial(train, model, opt)\ndef go(x):\n    return train(model, opt, x)"
     )
-    assert "pass the object as an argument" in notebook.run(cell).message
+    assert "pass it as an argument" in notebook.run(cell).message
     first = notebook.must("float(train(model, opt, x))").value
     assert losses(notebook, first) == pytest.approx(notebook.names["expected"][:3])
 
