@@ -37,6 +37,8 @@ _TRIVIAL = frozenset(
 Loop = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp
 Position = tuple[int, int]
 """Line and column."""
+Body = tuple[Position, Position]
+"""Begin and end of the body of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,10 @@ class Unrolled:
     code: Code
     node: Loop
     copies: int
+    """An estimate, for the thresholds."""
     equations: tuple[Equation, ...]
+    own: tuple[Equation, ...]
+    """Those that are in no loop inside this one."""
 
 
 def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
@@ -94,7 +99,7 @@ class _LoopsElsewhere:
 
     def __init__(self, codes: Sequence[Code]) -> None:
         self._codes = {code.index: code for code in codes}
-        self._ranges: dict[int, list[tuple[Position, Position]]] = {}
+        self._ranges: dict[int, list[Body]] = {}
 
     def hold(self, frame: Frame) -> bool:
         code = self._codes.get(-1 if frame.source is None else frame.source)
@@ -104,7 +109,7 @@ class _LoopsElsewhere:
             found = [_body_range(code, node) for node in code.nodes if isinstance(node, Loop)]
             self._ranges[code.index] = found
         place = (frame.span.line, frame.span.column)
-        return any(first <= place < last for first, last in self._ranges[code.index])
+        return any(_in(place, body) for body in self._ranges[code.index])
 
 
 def _unrolled(code: Code, program: Program, elsewhere: _LoopsElsewhere) -> Iterator[Unrolled]:
@@ -126,7 +131,7 @@ def _unrolled(code: Code, program: Program, elsewhere: _LoopsElsewhere) -> Itera
                 continue
             place = (frame.span.line, frame.span.column)
             if place not in places:
-                places[place] = [i for i, r in enumerate(ranges) if r[0] <= place < r[1]]
+                places[place] = [i for i, body in enumerate(ranges) if _in(place, body)]
             inside = places[place]
             holding.update(inside)
             if inside and innermost is None and not repeated:
@@ -138,8 +143,8 @@ def _unrolled(code: Code, program: Program, elsewhere: _LoopsElsewhere) -> Itera
             innermost_in.setdefault(innermost, []).append(equation)
     for index, node in enumerate(nodes):
         if index in every:
-            copies = _copies(innermost_in.get(index, []), node)
-            yield Unrolled(code, node, copies, tuple(every[index]))
+            own = tuple(innermost_in.get(index, []))
+            yield Unrolled(code, node, _copies(own, node), tuple(every[index]), own)
 
 
 def _copies(equations: Sequence[Equation], node: ast.AST) -> int:
@@ -149,18 +154,44 @@ def _copies(equations: Sequence[Equation], node: ast.AST) -> int:
     functions use others several times per iteration. The median over the places then outvotes those
     under a condition. At most the number of iterations in the text.
     """
-    counts: Counter[tuple[object, str, Phase]] = Counter(
-        (e.frames, e.primitive, e.phase) for e in equations if e.primitive not in _TRIVIAL
-    )
-    if not counts:
+    least = _least(equations)
+    if not least:
         return 0
-    least: dict[tuple[object, Phase], int] = {}
-    for (frames, _, phase), number in counts.items():
-        key = (frames, phase)
-        least[key] = min(number, least.get(key, number))
     copies = int(statistics.median_low(least.values()))
     given = _iterations(node)
     return copies if given is None else min(copies, given)
+
+
+def _known_copies(unrolled: Unrolled) -> int | None:
+    """The copies of all calls together; None unless all places of the body agree on those of each.
+
+    A JVP repeats equations beside their tangents, so that its counts are no iterations.
+    """
+    source, body = unrolled.code.index, _body_range(unrolled.code, unrolled.node)
+    calls: dict[tuple[Frame, ...], set[int]] = {}
+    phases: set[Phase] = set()
+    for (frames, phase), number in _least(unrolled.own).items():
+        places = [(f.source, (f.span.line, f.span.column)) for f in frames]
+        inside = [i for i, (at, place) in enumerate(places) if at == source and _in(place, body)]
+        depth = inside[-1]  # the outermost: the body may define and call a function
+        calls.setdefault(frames[depth + 1 :], set()).add(number)
+        phases.add(phase)
+    if Phase.FORWARD in phases and Phase.BACKWARD not in phases:
+        return None
+    if any(len(numbers) > 1 for numbers in calls.values()):
+        return None
+    return sum(number for numbers in calls.values() for number in numbers)
+
+
+def _least(equations: Sequence[Equation]) -> dict[tuple[tuple[Frame, ...], Phase], int]:
+    """The number of the least frequent primitive at each place."""
+    counts = Counter(
+        (e.frames, e.primitive, e.phase) for e in equations if e.primitive not in _TRIVIAL
+    )
+    least: dict[tuple[tuple[Frame, ...], Phase], int] = {}
+    for (frames, _, phase), number in counts.items():
+        least[frames, phase] = min(number, least.get((frames, phase), number))
+    return least
 
 
 def _iterations(node: ast.AST) -> int | None:
@@ -184,7 +215,11 @@ def _iterations(node: ast.AST) -> int | None:
             return None
 
 
-def _body_range(code: Code, node: Loop) -> tuple[Position, Position]:
+def _in(place: Position, body: Body) -> bool:
+    return body[0] <= place < body[1]
+
+
+def _body_range(code: Code, node: Loop) -> Body:
     match node:
         case ast.For() | ast.AsyncFor() | ast.While():
             first, last = node.body[0], node.body[-1]
@@ -199,8 +234,8 @@ def _body_range(code: Code, node: Loop) -> tuple[Position, Position]:
 def _contains(outer: Unrolled, inner: Unrolled) -> bool:
     if outer is inner or outer.code is not inner.code:
         return False
-    first, last = _body_range(outer.code, outer.node)
-    return first <= (inner.node.lineno, inner.node.col_offset) < last
+    place = (inner.node.lineno, inner.node.col_offset)
+    return _in(place, _body_range(outer.code, outer.node))
 
 
 def _is_costly(unrolled: Unrolled, program: Program, compiling: float) -> bool:
@@ -266,20 +301,16 @@ def _recursion(program: Program) -> Iterator[Finding]:
 
 
 def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
-    copies, number = unrolled.copies, len(unrolled.equations)
+    number, known = len(unrolled.equations), _known_copies(unrolled)
     if _trains(unrolled):
         kind = FindingKind.TRAINING_LOOP
-        message = (
-            f"This training loop was unrolled into {copies} steps, so compile time grows with each "
-            "step."
-        )
+        into = f" into {known} steps" if known else ""
+        message = f"This training loop was unrolled{into}, so compile time grows with each step."
         fix = "Compile one step and call it from a Python loop, or use `jax.lax.scan`."
     else:
         kind = FindingKind.UNROLLED_LOOP
-        message = (
-            f"This Python loop was unrolled into {copies} copies of its body, so compile time "
-            "grows with each iteration."
-        )
+        into = f" into {known} copies of its body" if known else ""
+        message = f"This Python loop was unrolled{into}, so compile time grows with each iteration."
         is_while = isinstance(unrolled.node, ast.While)
         loop = "`jax.lax.while_loop`" if is_while else "`jax.lax.scan` or `jax.lax.fori_loop`"
         fix = f"Use {loop} if an iteration needs the one before, otherwise `jax.vmap`."

@@ -11,6 +11,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxscope.capture.tree_paths import leaves_with_paths
+
 
 @dataclass(frozen=True, slots=True)
 class TracedLeaf:
@@ -86,9 +88,7 @@ def paths_of(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ..
         bound = inspect.signature(function).bind(*args).arguments
     except (TypeError, ValueError):
         return ()
-    flat, _ = jax.tree_util.tree_flatten_with_path(tuple(bound.values()))
-    names = list(bound)
-    return tuple([f"{names[path[0].idx]}{jax.tree_util.keystr(path[1:])}" for path, _ in flat])
+    return tuple([f"{name}{at}" for name in bound for at, _ in leaves_with_paths(bound[name])])
 
 
 def named(

@@ -16,6 +16,7 @@ from typing import Any, cast
 import jax
 
 from jaxscope.capture.inputs.traced_or_static import Choice
+from jaxscope.capture.tree_paths import one_level
 
 
 @dataclass(slots=True)
@@ -243,14 +244,12 @@ def children(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[...
     if kind.__module__ in ("builtins", "numpy") or isinstance(value, (jax.Array, type)):
         return None
     try:
-        flat, treedef = jax.tree_util.tree_flatten_with_path(
-            value, is_leaf=lambda node: node is not value
-        )
+        flat, treedef = one_level(value)
     except Exception:
         return None
     if jax.tree_util.treedef_is_leaf(treedef):
         return None
-    keys = tuple([path[0] for path, _ in flat])
+    keys = tuple([key for key, _ in flat])
     below = tuple([child for _, child in flat])
     if not isinstance(value, MutableMapping):
         return keys, below, treedef.unflatten

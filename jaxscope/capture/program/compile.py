@@ -41,6 +41,7 @@ from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.targets.compiled import compile_for, lower_for
 from jaxscope.capture.targets.environment import TargetError
 from jaxscope.capture.timing.sampling import quiet_gc
+from jaxscope.capture.tree_paths import of_jaxs_names
 from jaxscope.capture.vmap import without_arrays
 from jaxscope.model import Source
 
@@ -75,6 +76,7 @@ class Captured:
             return request.paths
         try:
             known = _jax.argument_names(self.handles.traced)
+            known = of_jaxs_names(request.jitted, request.args, request.kwargs, known)
         except Exception:
             known = ()
         # JAX names traced arguments; static ones are leaves of the call, but not inputs.
@@ -272,7 +274,8 @@ def _identity(request: CompileRequest, sources: SourceFiles) -> CellIdentity | N
         return None
     cell = sources.all()
     text = cell[0].text if cell else ""
-    return CellIdentity(owner, text, request.constants, request.called, request.reads)
+    read, paths = request.reads, request.paths
+    return CellIdentity(owner, text, request.constants, request.called, read, paths)
 
 
 def traced_by_user(stage: Any) -> TracedProgram:

@@ -19,6 +19,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.inputs.captured import variables_of
 from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
 from jaxscope.capture.program.stages import Handles
+from jaxscope.capture.tree_paths import leaves_with_paths
 from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
 from jaxscope.version import __version__
 
@@ -68,11 +69,11 @@ def argument_infos(handles: Handles) -> list[Any]:
 def outputs(handles: Handles, labels: Sequence[str]) -> tuple[Value, ...]:
     """The results in flat order, by the names that the user gave them, else by pytree path."""
     stage = handles.traced or handles.lowered or handles.compiled
-    information = jax.tree_util.tree_leaves_with_path(getattr(stage, "out_info", ()))
+    information = leaves_with_paths(getattr(stage, "out_info", ()))
     placed = shardings(handles.compiled, "output_shardings", len(information))
     return tuple(
         Value(
-            labels[i] if i < len(labels) else f"Out{jax.tree_util.keystr(path)}",
+            labels[i] if i < len(labels) else f"Out{path}",
             ValueKind.TRACED,
             _aval(info),
             _bytes(info),

@@ -17,6 +17,7 @@ from jaxscope import words
 from jaxscope.analysis.targets.mesh import MeshPlan, Spec
 from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.targets.environment import TargetError
+from jaxscope.capture.tree_paths import leaves_with_paths
 
 
 def on_mesh(request: CompileRequest, plan: MeshPlan, *, one_of_many: bool) -> CompileRequest:
@@ -43,12 +44,8 @@ def _names(request: CompileRequest) -> tuple[str, ...]:
     try:
         bound = inspect.signature(request.jitted).bind(*request.args, **request.kwargs)
         arguments = bound.arguments
-        flat = [
-            (name, path)
-            for name in arguments
-            for path, _ in jax.tree_util.tree_leaves_with_path(arguments[name])
-        ]
-        names = tuple([f"{name}{jax.tree_util.keystr(path)}" for name, path in flat])
+        flat = [(name, at) for name in arguments for at, _ in leaves_with_paths(arguments[name])]
+        names = tuple([f"{name}{at}" for name, at in flat])
     except (TypeError, ValueError):
         return request.names()
     return names if len(names) == len(request.leaves()) else request.names()

@@ -288,7 +288,9 @@ def _static_helps(error: BaseException, values: Sequence[Any]) -> bool:
     if not found and jax_errors.SHAPE in str(error):  # `jnp.zeros(n)`, no method of the tracer
         given = [one for held in walked[-1].values() for one in _items(held)]
         found = [one for one in given if isinstance(one, Tracer)]
-    if found and all(map(_jax.is_argument, found)):
+    # `x.nonzero()` needs all values of `x`; the bounds of `x[:k]` are no part of `x`.
+    a_number = isinstance(error, IndexError) or all(one.ndim == 0 for one in found)
+    if found and a_number and all(map(_jax.is_argument, found)):
         return True
     try:
         leaves = jax.tree_util.tree_leaves(values)

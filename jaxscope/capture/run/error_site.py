@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
@@ -28,6 +29,9 @@ _REVERSED = re.compile(r"(__|_operator_)r(?!shift|ound)\w+")
 _CALLS = 4
 """Calls below the user's line in which its arguments are looked for: JAX wraps its functions."""
 _INDENT = "    "
+_SIZES = ("size", "length", "total_repeat_length", "num_segments", "nse")
+"""Parameters of JAX's functions for the size of a result that depends on values."""
+_OF_CALLS = (jax.errors.ConcretizationTypeError, jax.errors.TracerBoolConversionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ def with_site(fix: str | None, error: BaseException) -> SitedFix | None:
     site, note = None, ""
     with contextlib.suppress(Exception):  # the error itself is what matters
         site = _site(error)
+        if site is not None and isinstance(error, _OF_CALLS) and (whole := _of_call(site)):
+            return SitedFix(whole, site.frame.f_code.co_filename, site.node.lineno)
         note = "" if site is None else _note(error, site)
     if site is None or not note:
         return None if fix is None else SitedFix(fix)
@@ -181,19 +187,71 @@ def _is_pytree(value: Any) -> bool:
 
 
 def _for_numpy(site: ErrorSite) -> str:
-    """`jnp.sin(x)` for `np.sin(x)`, where JAX has the function."""
-    if not isinstance(site.node, ast.Call):
+    """`jnp.mean(jnp.sin(x))` for `np.mean(np.sin(x))`, where JAX has all of these functions."""
+    names = {**site.frame.f_globals, **site.frame.f_locals}
+    numpy = _name_of(np, names)
+    calls = [n for n in ast.walk(site.tree) if isinstance(n, ast.Call) and _root(n.func) == numpy]
+    around = [call for call in calls if any(inner is site.node for inner in ast.walk(call))]
+    if not around:
+        return ""
+    inside = set(ast.walk(around[0]))  # the outermost comes first
+    for call in calls:
+        match call.func:
+            case ast.Attribute(value=ast.Name(), attr=function) if hasattr(jnp, function):
+                continue
+            case _ if call in inside:  # such as `np.add.at`
+                return ""
+            case _:
+                continue
+    written = re.sub(
+        rf"\b{numpy}(?=\.\w+\()", _name_of(jnp, names) or "jnp", ast.unparse(around[0])
+    )
+    return f"write `{written}`."
+
+
+def _of_call(site: ErrorSite) -> str:
+    """The whole fix where a function of JAX needs a value of its arguments."""
+    if not isinstance(site.node, ast.Call) or not site.below or not _from_library(site):
         return ""
     names = {**site.frame.f_globals, **site.frame.f_locals}
-    match site.node.func:
-        case ast.Attribute(value=ast.Name(id=module), attr=function) as called if names.get(
-            module
-        ) is np and hasattr(jnp, function):
-            alias = _name_of(jnp, names) or "jnp"
-            written = site.text.replace(ast.unparse(called), f"{alias}.{function}", 1)
-            return f"write `{written}`."
+    given = {keyword.arg for keyword in site.node.keywords}
+    function = _called(site.node.func, names)
+    if not str(getattr(function, "__module__", "")).startswith("jax."):
+        return ""
+    parameters = _parameters(function)
+    for size in _SIZES:
+        if size in parameters and size not in given and "\n" not in site.text:
+            comma = ", " if site.node.args or site.node.keywords else ""
+            written = f"{site.text[:-1].rstrip(', ')}{comma}{size}=...)"
+            return f"The shape of the result would depend on values: write `{written}`."
+    return f"`{ast.unparse(site.node.func)}` needs known sizes and options while tracing."
+
+
+def _called(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """The value of an expression such as `jnp.unique` or `x.nonzero`; None for any other."""
+    match node:
+        case ast.Name(id=name):
+            return names.get(name)
+        case ast.Attribute(value=value, attr=attr):
+            owner = _called(value, names)
+            known = isinstance(owner, ModuleType | type | jax.Array)
+            return getattr(owner, attr, None) if known else None
         case _:
-            return ""
+            return None
+
+
+def _parameters(function: Any) -> Collection[str]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # no function, or one in C
+        return ()
+
+
+def _root(node: ast.expr) -> str:
+    """`np` of `np.add.at`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _name_of(module: ModuleType, names: Mapping[str, Any]) -> str:

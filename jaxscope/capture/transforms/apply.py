@@ -20,6 +20,7 @@ from jaxscope.capture.options.settings import NoInputError, TransformError
 from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.transforms import derivatives, table
 from jaxscope.capture.transforms.shapes import Level
+from jaxscope.capture.tree_paths import leaves_with_paths
 
 
 class TransformedForm:
@@ -133,8 +134,8 @@ class TransformedForm:
         labels = self._form.outcome.labels
         if not self.composition.differentiates:
             return labels
-        flat, _ = jax.tree_util.tree_flatten_with_path(self._unflat(range(self._tree.num_leaves)))
-        return (*labels, *(f"Out{jax.tree_util.keystr(path)}" for path, _ in flat))
+        made = self._unflat(range(self._tree.num_leaves))
+        return (*labels, *(f"Out{path}" for path, _ in leaves_with_paths(made)))
 
     def finalize(self, results: Sequence[Any]) -> Any:
         """Write the results to where the user expects them; the value to show."""

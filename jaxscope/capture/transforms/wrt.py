@@ -123,7 +123,7 @@ def _check(level: Level, name: str) -> None:
     if whole:
         path, dtype = level.arguments.leaves[whole[0]].path, level.dtype(whole[0])
         fix = f"write `{path}.astype(float)`, or leave it out of -w"
-        if "<flat index" in path:  # JAX's name for a leaf of an object that gives it none
+        if path.startswith((f"{name}.", f"{name}[<flat index")):  # an object needs its ints
             fix = f"name its float arrays in -w, and make `{name}` of them in the cell"
         raise TransformError(
             f"{level.where}-w names `{name}`, and `{path}` is {dtype}. JAX differentiates by "

@@ -324,6 +324,29 @@ def test_a_literal_range_limits_the_copies() -> None:
     assert len(of(FindingKind.UNROLLED_LOOP, evidence(loop_program(90), LOOP))) == 1
 
 
+def in_loop(copies: int, phase: Phase, caller: int = 9) -> list[Equation]:
+    """The equations of a body that a call on line `caller` runs."""
+    outer = Frame(0, "<cell>", "<module>", Span(caller, 0, caller, 4))
+    made = [equation(i, 3) for i in range(copies)]
+    return [replace(one, frames=(*one.frames, outer), phase=phase) for one in made]
+
+
+@pytest.mark.parametrize(
+    ("body", "into"),
+    [
+        (in_loop(70, Phase.PRIMAL), " into 70 copies of its body"),
+        (in_loop(40, Phase.PRIMAL) + in_loop(30, Phase.PRIMAL, 10), " into 70 copies of its body"),
+        (in_loop(40, Phase.FORWARD) + in_loop(40, Phase.BACKWARD), " into 40 copies of its body"),
+        (in_loop(40, Phase.FORWARD) + in_loop(39, Phase.BACKWARD), ""),
+        (in_loop(70, Phase.FORWARD), ""),  # a JVP, whose tangents may be of the same primitive
+    ],
+)
+def test_copies_are_given_where_all_places_agree(body: list[Equation], into: str) -> None:
+    program = replace(PROGRAM, equations=tuple(body))
+    (finding,) = of(FindingKind.UNROLLED_LOOP, evidence(program, LOOP))
+    assert finding.message.startswith(f"This Python loop was unrolled{into}, so compile")
+
+
 def test_a_progress_bar_around_an_unrolled_loop_is_reported() -> None:
     text = "from tqdm import tqdm\nfor k in tqdm(range(n)):\n    y = y * 2\n"
     program = replace(PROGRAM, equations=tuple(equation(i, 4) for i in range(3)))

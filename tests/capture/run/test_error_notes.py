@@ -74,3 +74,47 @@ def test_a_shape_that_is_a_float_is_not_called_traced(notebook: Notebook) -> Non
     advice = "A shape needs ints: divide with `//`, or convert a number with `int`."
     assert ran.message.endswith(f"jaxscope: Line 2: {advice}")
     notebook.must("%%jaxjit -q -n 1\ny = jnp.zeros(x.shape[0] // 3) + x.sum()")
+
+
+@pytest.mark.parametrize(
+    ("code", "size"),
+    [
+        ("jnp.unique(i)", "size"),
+        ("i.nonzero()", "size"),
+        ("jnp.where(i > 0,)", "size"),
+        ("jnp.extract(i > 0, i)", "size"),
+        ("jnp.setdiff1d(i, i[:2])", "size"),
+        ("jnp.bincount(i)", "length"),
+        ("i.repeat(i)", "total_repeat_length"),
+        ("jax.ops.segment_sum(i, i)", "num_segments"),
+        ("BCOO.fromdense(i).todense()", "nse"),
+    ],
+)
+def test_a_result_whose_size_depends_on_values_is_to_be_given_a_size(
+    notebook: Notebook, code: str, size: str
+) -> None:
+    notebook.must("from jax.experimental.sparse import BCOO\ni = jnp.arange(3)")
+    ran = notebook.run(f"%%jaxjit -q -n 1\ny = {code}")
+    advice, _, written = ran.message.partition(": write `")
+    assert advice.endswith("The shape of the result would depend on values")
+    assert "-s i" not in ran.message
+    called = written.rpartition("`.")[0]
+    assert called.endswith(f"{size}=...)")
+    notebook.must(f"%%jaxjit -q -n 1\ny = {called.replace('...', '3')}")
+
+
+@pytest.mark.parametrize("code", ["jax.lax.top_k(x, k)", "jnp.arange(k)", "jnp.split(x, k)"])
+def test_a_function_that_needs_a_known_value_is_named(notebook: Notebook, code: str) -> None:
+    notebook.must("k = jnp.int32(2)")
+    ran = notebook.run(f"%%jaxjit -q -n 1\ny = {code}")
+    function = code.partition("(")[0]
+    assert f"`k` is traced. `{function}` needs known sizes and options" in ran.message
+
+
+def test_numpy_functions_around_each_other_are_rewritten_together(notebook: Notebook) -> None:
+    notebook.must("import numpy as np")
+    ran = notebook.run("%%jaxjit -q -n 1\ny = np.mean(np.abs(x))")
+    assert ran.message.endswith(": write `jnp.mean(jnp.abs(x))`.")
+    ran = notebook.run("%%jaxjit -q -n 1\ny = np.zeros(3)\nnp.add.at(y, np.asarray(x), 1)")
+    assert "write `jnp.asarray" not in ran.message
+    assert "`a = a.at[i].set(value)`" in ran.message

@@ -136,7 +136,7 @@ CASES = {
     "integer leaf of a sparse array": Bad(
         "%%jaxgrad -w sparse\n(sparse @ x.T).sum()",
         USAGE,
-        ("`sparse[<flat index 1>]` is int32", "name its float arrays in -w, and make `sparse` of"),
+        ("`sparse.indices` is int32", "name its float arrays in -w, and make `sparse` of"),
     ),
     "integer leaf": Bad(
         "%%jaxgrad -w params\nparams['w'].sum() * params['steps'].sum()",

@@ -233,6 +233,8 @@ class CellIdentity:
     """The function of a program that is one call of it; its code counts, not the text."""
     reads: tuple[tuple[str, int], ...] = ()
     """See `reads_of`."""
+    paths: tuple[str, ...] = ()
+    """The user's names of the flat arguments, which are packed in dictionaries."""
 
     def of(self, program: JittedFunction, ids: ObjectIds) -> JittedFunction:
         """The program as the cell's."""

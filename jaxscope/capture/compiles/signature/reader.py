@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,8 @@ class SignatureReader:
         static = {n if n >= 0 else len(args) + n for n in call.static_argnums}
         given = [*zip(names, args, strict=True), *[(name, kwargs[name]) for name in sorted(kwargs)]]
         passed = {name for name, _ in given}
-        of_cell = call.kind is CompileKind.AOT and current() is not None
+        cell = current() if call.kind is CompileKind.AOT else None
+        paths = iter(() if cell is None else cell.paths)
         for position, (name, value) in enumerate(given):
             keyword = position >= len(args)
             if (position in static and not keyword) or name in call.static_argnames:
@@ -81,7 +83,11 @@ class SignatureReader:
                 )
             else:
                 argument = self._argument(name, value, keyword, position)
-                arguments += _objects(argument) if of_cell and name == NNX_STATE else [argument]
+                of_user = list(islice(paths, len(argument.leaves)))
+                if cell is not None and name == NNX_STATE:
+                    arguments += _objects(argument)
+                else:
+                    arguments.append(_with_paths(argument, of_user))
         if call.given is not None:
             arguments = self._flat(arguments, call.args or ())
         return CallSignature(
@@ -177,6 +183,15 @@ class SignatureReader:
             texts = _jax.named_settings(found)
             self._context = (found, texts)
         return texts
+
+
+def _with_paths(argument: TracedArgument, paths: Sequence[str]) -> TracedArgument:
+    """An argument with the user's paths: `.w`, where a cell has packed it as `['w']`."""
+    name, known = argument.name, argument.structure
+    inside = tuple([path.removeprefix(name) for path in paths if path.startswith(name)])
+    if len(inside) != len(known.paths) or inside == known.paths:
+        return argument
+    return replace(argument, structure=replace(known, paths=inside))
 
 
 def _objects(given: TracedArgument) -> list[TracedArgument]:

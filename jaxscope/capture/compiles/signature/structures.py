@@ -5,7 +5,6 @@ Does not keep the treedefs themselves: their static fields are the user's object
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import Any
 
@@ -21,6 +20,7 @@ from jaxscope.capture.compiles.signature.graphdef import (
     variable_paths,
 )
 from jaxscope.capture.compiles.signature.values import ObjectIds
+from jaxscope.capture.tree_paths import held_by, leaves_with_paths, one_level
 
 _STRUCTURES_KEPT = 256  # a thousand leaves take 100 kB
 _TEXT = 2000  # characters; a structure of 1000 leaves has 10 000
@@ -105,7 +105,7 @@ def _walk(value: Any, path: str, found: Description) -> None:
     if isinstance(value, StaticLeaf):
         found.leaf(value.value, path)
         return
-    pairs, tree = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda one: one is not value)
+    pairs, tree = one_level(value)
     node = tree.node_data()
     if node is None:
         return
@@ -125,8 +125,8 @@ def _walk(value: Any, path: str, found: Description) -> None:
             found.field(one, path + at)
             if not at and found.parts[start].kind is PartKind.CLASS:
                 del found.parts[start]  # the path has the class of the node
-    for keys, child in pairs:
-        _walk(child, path + jax.tree_util.keystr(keys), found)
+    for key, child in pairs:
+        _walk(child, path + jax.tree_util.keystr((key,)), found)
 
 
 def static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
@@ -140,25 +140,11 @@ def static_fields(value: Any, kind: type, static: Any) -> list[tuple[str, Any]]:
     if hasattr(kind, "_fields"):
         return []
     items = list(static) if type(static) in (tuple, list) else [static]
-    names = [name for name in _attributes(value) if not name.startswith("__")]
-    left = {name: one for name in names for one in [getattr(value, name, None)]}
     found: list[tuple[str, Any]] = []
-    for i, item in enumerate(items):
-        name = next((name for name, one in left.items() if one is item), None)
-        if name is not None:
-            del left[name]
+    for i, (item, name) in enumerate(zip(items, held_by(value, items), strict=True)):
         where = f".{name}" if name is not None else f"<static {i}>" if len(items) > 1 else ""
         found.append((where, item))
     return found
-
-
-def _attributes(value: Any) -> list[str]:
-    if isinstance(value, functools.partial):  # `jax.tree_util.Partial`
-        return ["func"]
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    if fields is not None:
-        return list(fields)
-    return list(getattr(value, "__dict__", ()))
 
 
 def _is_builtin(tree: Any) -> bool:
@@ -178,12 +164,11 @@ def _is_builtin(tree: Any) -> bool:
 def leaf_paths(value: Any, count: int) -> tuple[str, ...]:
     """`['w']` or `.layers[0].kernel` for each of the `count` leaves of a pytree."""
     try:
-        pairs = jax.tree_util.tree_flatten_with_path(
+        pairs = leaves_with_paths(
             value, is_leaf=lambda one: is_node_states(one) or is_variable(one)
-        )[0]
+        )
         found: list[str] = []
-        for path, one in pairs:
-            start = jax.tree_util.keystr(path)
+        for start, one in pairs:
             if is_node_states(one):
                 found += [start + at for at in variable_paths(one)]
             else:
