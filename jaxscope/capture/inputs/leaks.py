@@ -104,10 +104,10 @@ class TracerNet:
             for item, holder in holders:
                 owners = search.owners.get(id(holder), [])
                 places.append(_place(holder, owners))
-                if isinstance(holder, _CONTAINERS):
-                    _remove(
-                        item, holder, earlier, next((o for o in owners if _owns(o, holder)), None)
-                    )
+                # Since Python 3.13 an object can hold its attributes itself.
+                held = holder if isinstance(holder, _CONTAINERS) else _members(holder)
+                if isinstance(held, _CONTAINERS):
+                    _remove(item, held, earlier, next((o for o in owners if _owns(o, held)), None))
         return next(iter(places), "")
 
 

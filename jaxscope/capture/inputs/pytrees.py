@@ -209,9 +209,19 @@ def is_iterator(value: Any) -> bool:
     return hasattr(kind, "__next__") and kind.__module__ == "builtins"
 
 
-def leaves_of(value: Any) -> list[Any]:
-    """The leaves as JAX sees them, without its warning for iterators."""
-    return jax.tree_util.tree_leaves(value, is_leaf=is_iterator)
+def leaves_of(value: Any, above: tuple[int, ...] = ()) -> list[Any]:
+    """The leaves as JAX sees them, without its warning for iterators.
+
+    `above` are the identities of the containers around it. Raises RecursionError for a container
+    that holds itself. JAX's own, raised below an `is_leaf`, uses up Python's limit for good.
+    """
+    if id(value) in above:
+        raise RecursionError("a container that holds itself")
+    level = children(value)
+    if level is None:
+        return [] if value is None else [value]
+    around = (*above, id(value))
+    return [leaf for child in level[1] for leaf in leaves_of(child, around)]
 
 
 def is_builtin(value: Any) -> bool:

@@ -190,11 +190,11 @@ def _for_numpy(site: ErrorSite) -> str:
     """`jnp.mean(jnp.sin(x))` for `np.mean(np.sin(x))`, where JAX has all of these functions."""
     names = {**site.frame.f_globals, **site.frame.f_locals}
     numpy = _name_of(np, names)
-    calls = [n for n in ast.walk(site.tree) if isinstance(n, ast.Call) and _root(n.func) == numpy]
-    around = [call for call in calls if any(inner is site.node for inner in ast.walk(call))]
-    if not around:
+    if not numpy or not isinstance(site.node, ast.Call) or _root(site.node.func) != numpy:
         return ""
-    inside = set(ast.walk(around[0]))  # the outermost comes first
+    calls = [n for n in ast.walk(site.tree) if isinstance(n, ast.Call) and _root(n.func) == numpy]
+    around = next(call for call in calls if any(n is site.node for n in ast.walk(call)))
+    inside = set(ast.walk(around))  # the outermost comes first
     for call in calls:
         match call.func:
             case ast.Attribute(value=ast.Name(), attr=function) if hasattr(jnp, function):
@@ -203,9 +203,8 @@ def _for_numpy(site: ErrorSite) -> str:
                 return ""
             case _:
                 continue
-    written = re.sub(
-        rf"\b{numpy}(?=\.\w+\()", _name_of(jnp, names) or "jnp", ast.unparse(around[0])
-    )
+    alias = _name_of(jnp, names) or "jnp"
+    written = re.sub(rf"\b{numpy}(?=\.\w+\()", alias, ast.unparse(around))
     return f"write `{written}`."
 
 

@@ -167,14 +167,15 @@ class _Preamble:
 
 def _is_result(value: Any) -> bool:
     """Whether a traced function can return it, and it contains an array."""
+    kinds = (jax.Array, np.ndarray, np.number, bool, int, float, complex)
     try:
         leaves = pytrees.leaves_of(value)
-    except ValueError:  # keys that JAX cannot sort: a function under jit could not return it
+        if not all(isinstance(leaf, kinds) for leaf in leaves):
+            return False
+        jax.tree_util.tree_structure(value)
+    except (ValueError, RecursionError):  # keys that JAX cannot sort, or a container inside itself
         return False
-    kinds = (jax.Array, np.ndarray, np.number, bool, int, float, complex)
-    return any(isinstance(leaf, jax.Array) for leaf in leaves) and all(
-        isinstance(leaf, kinds) for leaf in leaves
-    )
+    return any(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 def _is_literal(value: Any) -> bool:
