@@ -22,10 +22,13 @@ from jaxscope.capture._jax.call import (
 )
 from jaxscope.capture._jax.closures import closure
 from jaxscope.capture._jax.context import (
+    JaxSettings,
     is_tracing,
     named_settings,
     setting_values,
+    settings_now,
     trace_context,
+    with_settings,
 )
 from jaxscope.capture._jax.dumps import (
     PortableCompile,

@@ -48,6 +48,8 @@ class JaxCall:
     primitive: Any = None
     """The operation that runs outside any jit, with its parameters."""
     params: dict[str, Any] | None = None
+    jitted: Any = None
+    """JAX's own jitted function that runs the operation."""
     transforms: tuple[str, ...] = ()
     """Transforms around the call of a jitted function, outermost first: `vmap`, `grad`."""
     complete: bool = True
@@ -238,6 +240,7 @@ def _primitive(values: dict[str, Any], keys: Keys) -> JaxCall:
         keys=keys,
         primitive=primitive,
         params=values.get("params"),
+        jitted=values.get("fun"),
         complete=primitive is not None and values.get("params") is not None,
     )
 
@@ -348,10 +351,13 @@ def pmapped_call(
 def calling() -> JaxCall | None:
     """The jitted or pmapped call that this thread is compiling, with function and arguments.
 
-    For hooks of `collecting` (`capture.compiles.listener`). None outside such a call, in an eager
-    operation, and on a JAX whose frames have other names.
+    For hooks of `collecting` (`capture.compiles.listener`). An eager operation is a call of the
+    function by which JAX runs it. None outside such a call, and on a JAX whose frames have other
+    names.
     """
     call = jax_call()
+    if call.jitted is not None:
+        call = replace(call, fun=inspect.unwrap(call.jitted))
     if call.fun is None or call.args is None:
         return None
     return call

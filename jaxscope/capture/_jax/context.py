@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 
@@ -18,6 +20,40 @@ def trace_context() -> Any | None:
 
     ask = getattr(config, "trace_context", None)
     return None if ask is None else ask()
+
+
+_MESHES = ("mesh_context_manager", "abstract_mesh_context_manager", "device_context")
+
+JaxSettings = tuple[tuple[str, Any, Any], ...]
+"""JAX's settings by name, and their values at some time."""
+
+
+def settings_now() -> JaxSettings:
+    """The settings of this thread: the objects with `swap_local` of `jax._src.config`.
+
+    On 0.12 the meshes are in `jax._src.mesh`.
+    """
+    from jax._src import config, mesh
+
+    held = {**vars(mesh), **vars(config)}
+    found = {name: one for name, one in held.items() if not isinstance(one, type)}
+    settable = {name: one for name, one in found.items() if hasattr(one, "swap_local")}
+    return tuple([(name, one, one.value) for name, one in settable.items()])
+
+
+@contextmanager
+def with_settings(settings: JaxSettings) -> Generator[None]:
+    """Trace with these settings, as far as they are meshes or belong to the key of a trace."""
+    with ExitStack() as undone:
+        for name, one, value in settings:
+            if one.value is value:
+                continue
+            before, old = trace_context(), one.swap_local(value)
+            if name not in _MESHES and trace_context() == before:
+                one.set_local(old)
+            else:
+                undone.callback(one.set_local, old)
+        yield
 
 
 def is_tracing() -> bool:
@@ -41,9 +77,6 @@ def setting_values() -> dict[str, Any]:
     values = getattr(jax.config, "values", None) or {}
     plain = (bool, int, float, str, type(None))
     return {name: value for name, value in values.items() if isinstance(value, plain)}
-
-
-_MESHES = ("mesh_context_manager", "abstract_mesh_context_manager", "device_context")
 
 
 def named_settings(context: Any) -> tuple[tuple[str, str], ...]:

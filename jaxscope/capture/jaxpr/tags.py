@@ -48,8 +48,9 @@ _LOWERED: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 """By the jaxpr as it was traced, the one that was tagged when JAX lowered it."""
 
 
-def tag(traced: Any, sources: SourceFiles) -> Tagged:
-    """Tag a `Traced` in place, before it is lowered. Never raises: `why` has the reason.
+def tag(traced: Any, sources: SourceFiles, site: tuple[Frame, ...] = ()) -> Tagged:
+    """Tag a `Traced`, called at `site`, in place before it is lowered. Never raises: `why` has the
+    reason.
 
     In place, because JAX keys its caches on the jaxpr object: the lowering that follows is the one
     the user's own call will find, with donation, static arguments and shardings untouched.
@@ -58,7 +59,7 @@ def tag(traced: Any, sources: SourceFiles) -> Tagged:
         closed_jaxpr = traced.jaxpr
     except Exception as error:
         return _nothing(f"this JAX gives no jaxpr of a traced function ({error!r})")
-    return tag_jaxpr(_as_lowered(closed_jaxpr), sources)
+    return tag_jaxpr(_as_lowered(closed_jaxpr), sources, site=site)
 
 
 def tag_lowering(sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged | None:
@@ -75,7 +76,12 @@ def tag_lowering(sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged
     return tag_jaxpr(jaxpr, sources, around)
 
 
-def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles, around: tuple[Frame, ...] = ()) -> Tagged:
+def tag_jaxpr(
+    closed_jaxpr: Any,
+    sources: SourceFiles,
+    around: tuple[Frame, ...] = (),
+    site: tuple[Frame, ...] = (),
+) -> Tagged:
     """Tag a jaxpr that JAX is about to lower, in place; see `tag`."""
     try:
         body = JaxprReader(sources).body(closed_jaxpr)
@@ -86,8 +92,8 @@ def tag_jaxpr(closed_jaxpr: Any, sources: SourceFiles, around: tuple[Frame, ...]
         _push(body)
     except Exception as error:
         why = f"this JAX does not let equations be tagged ({error!r})"
-        return _tagged(closed_jaxpr, body, sources, why=why, around=around)
-    tagged = _tagged(closed_jaxpr, body, sources, body.digest, around=around)
+        return _tagged(closed_jaxpr, body, sources, why=why, around=around, site=site)
+    tagged = _tagged(closed_jaxpr, body, sources, body.digest, around=around, site=site)
     return replace(tagged, tag_paths=tagged.tag_paths.joined(before).joined(_paths_since(body)))
 
 
@@ -142,8 +148,9 @@ def _tagged(
     digest: str = "",
     why: str = "",
     around: tuple[Frame, ...] = (),
+    site: tuple[Frame, ...] = (),
 ) -> Tagged:
-    expansion = expand(body, sources.whole_call(), around)
+    expansion = expand(body, site or sources.whole_call(), around)
     tag_paths = TagPaths(expansion.tag_paths if digest else ())
     return Tagged(expansion.equations, digest, why, tag_paths, expansion.places, closed_jaxpr, body)
 

@@ -155,7 +155,7 @@ def compile_program(
     tagged = request.tagged
     if tagged is None or not has_tags(traced):  # traced again: the cell has cleared JAX's caches
         with quiet_gc():  # the tracers of the whole program are still young
-            tagged = tag(traced, sources)
+            tagged = tag(traced, sources, request.site)
     with _staging(request, sources), _own_work(request):
         say("lowering")
         lower = traced.lower if target is None else functools.partial(lower_for, traced, target)
@@ -247,7 +247,7 @@ def uncompiled(program: TracedProgram, sources: SourceFiles) -> Captured:
     Its request keeps the tags; `compile_program` makes the program of a target of it.
     """
     request, traced = program.request, program.traced
-    tagged = request.tagged or tag(traced, sources)
+    tagged = request.tagged or tag(traced, sources, request.site)
     entry = _cached(request, lambda *a, **k: traced.lower().compile()(*a, **k), None, tagged)
     handles = Handles(traced, None, None, tagged, sources)
     request = replace(request, tagged=tagged)

@@ -17,6 +17,7 @@ from jaxscope.capture.jaxpr.tags import Tagged
 from jaxscope.capture.jaxpr.untransformed import Base, Untransformed
 from jaxscope.capture.options.composition import JIT, Composition
 from jaxscope.capture.options.error_origin import calls_user_code
+from jaxscope.model import Frame
 
 PROGRAMS_PER_CELL = 8
 """Compiled programs kept per cell: alternating shapes should not recompile."""
@@ -52,6 +53,8 @@ class CompileRequest:
     """Compiled programs of earlier runs, which may be reused; None: none."""
     tagged: Tagged | None = None
     """The jaxpr where it was tagged while JAX lowered it."""
+    site: tuple[Frame, ...] = ()
+    """Frames of the call in a cell: those of an equation that no frame of the user's leads to."""
     again: bool = False
     """Whether the cell has compiled it before."""
     vmaps: Sequence[_jax.VmapEntry] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import inspect
 from collections.abc import Generator, MutableMapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_n
 from jaxscope.capture.forms.library_jit import held_jit
 from jaxscope.capture.forms.made_of import transforms_of
 from jaxscope.capture.inputs.arguments import holds_tracer, paths_of
-from jaxscope.capture.jaxpr.reader import JaxprReader
+from jaxscope.capture.jaxpr.reader import JaxprReader, jaxprs_in
 from jaxscope.capture.jaxpr.tags import Tagged, tag_lowering
 from jaxscope.capture.jaxpr.tracing import observed_tracing
 from jaxscope.capture.options.composition import Composition
@@ -47,6 +47,8 @@ class RecordedCall:
     function: _Jitted
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    jax_settings: _jax.JaxSettings
+    """Those at the call, with which JAX has kept what it traced."""
     names: tuple[str, ...] = ()
     """The user's names of the arrays, where a library calls JAX with others."""
     tagged: Tagged | None = None
@@ -95,7 +97,7 @@ class RecordedCall:
         return None
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        return nullcontext()
+        return _jax.with_settings(self.jax_settings)
 
     def _facts(self, captured: Captured) -> ProgramFacts:
         by_path = dict(zip(captured.paths, captured.named_leaves(), strict=False))
@@ -179,6 +181,8 @@ class JittedFunctions:
         """A function that a library jits and that runs functions of the cell, such as a solver."""
         function = inspect.unwrap(as_written(call).fun)
         by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER)
+        if call.primitive is not None:  # an eager loop or branch, not arithmetic
+            by_jit = any(any(jaxprs_in(value)) for value in (call.params or {}).values())
         jaxpr = _jax.lowering_jaxpr() if by_jit else None
         if jaxpr is None or not JaxprReader(sources).runs(self.text.file, jaxpr):
             return None
@@ -190,9 +194,11 @@ class JittedFunctions:
         ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
         if ours or not name or not self.settings.composition.is_plain:
             return None
-        kind = type(jax.jit(abs))
-        held = [one for one in gc.get_objects() if type(one) is kind]
-        jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
+        jitted = call.jitted
+        if jitted is None:
+            kind = type(jax.jit(abs))
+            held = [one for one in gc.get_objects() if type(one) is kind]
+            jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
         if jitted is None:
             return None
         found = _Jitted(name, inner, jitted, of_library, outside=of_library)
@@ -205,10 +211,10 @@ class JittedFunctions:
         self._called = (id(known), *map(id, args))
         # A pmap does not report its donated arguments; they are those of the settings.
         may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
-        if may_donate and _jax.info_donates(call.info) is not False:
+        if call.jitted is None and may_donate and _jax.info_donates(call.info) is not False:
             args, kwargs = copied((args, kwargs))
         names = user_names(call)
-        self.calls.append(RecordedCall(self, known, args, kwargs, names))
+        self.calls.append(RecordedCall(self, known, args, kwargs, _jax.settings_now(), names))
 
     def _on_lowering(self, sources: SourceFiles) -> None:
         call = _jax.calling()

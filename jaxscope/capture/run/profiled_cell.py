@@ -73,7 +73,7 @@ def cell(text: CellText, context: RunContext, plan: ProfilePlan | None = None) -
         run = replace(text, syntax=CellSyntax(recorder.tree(text.syntax.tree)))
     code = run.code()
     clock = LineClock(*(one for one in code if one is not None))
-    wait_for_earlier_work(context.say)
+    wait_for_earlier_work(context.say, dropped=True)
     context.say("running")
     session, failed = None, ""
     if not _jax.backends_started() and _may_configure(text, context.namespace):

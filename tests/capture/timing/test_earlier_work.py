@@ -74,3 +74,13 @@ def test_a_profiled_cell_has_no_work_of_an_array_that_it_does_not_name(working):
         notebook.must("%%jaxprof -o report\ny = double(x)")
         profile = notebook.names["report"].record.profile
     assert profile.wall_s < 0.4
+
+
+def test_a_profiled_cell_has_no_work_of_a_result_that_was_dropped(working):
+    double = jax.jit(lambda x: 2 * x)
+    with open_notebook() as notebook:
+        notebook.names.update(double=double, x=double(jnp.ones(3)))
+        working()
+        notebook.must("%%jaxprof -o report\ny = double(x)")
+        profile = notebook.names["report"].record.profile
+    assert profile.wall_s < 0.4

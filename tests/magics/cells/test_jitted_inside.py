@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 
+import jax
 import numpy as np
 import pytest
 
@@ -38,8 +39,10 @@ CELLS = {
 def notebook() -> Iterator[Notebook]:
     with open_notebook() as opened:
         opened.must(
-            "import functools, jax, jax.numpy as jnp\nx, w = jnp.ones((8, 4)), jnp.eye(4)\n"
+            "import functools, jax, jax.numpy as jnp, numpy as np\n"
+            "x, w = jnp.ones((8, 4)), jnp.eye(4)\n"
             "def loss(w, x):\n    return (jnp.tanh(x @ w) ** 2).mean()\n"
+            "ones = np.ones((4, 4))\nmesh = jax.sharding.Mesh(jax.devices()[:1], 'd')\n"
             "expected = w\nfor _ in range(3):\n"
             "    expected = expected - 0.1 * jax.grad(loss)(expected, x)"
         )
@@ -172,11 +175,69 @@ def test_a_function_that_a_decorator_hides_is_not_called_handed_to_others(
 
 def test_operations_one_by_one_are_called_eager_the_longest_first(notebook: Notebook) -> None:
     ran = notebook.must(
-        "%%jaxjit\nfrom jax.scipy.optimize import minimize\ndef cost(v):\n"
-        "    return jnp.sum((v - 3.25) ** 2)\n"
-        "r = minimize(cost, jnp.zeros(7), method='BFGS')"
+        "%%jaxjit\ndef cost(v):\n    return jnp.linalg.slogdet(jnp.outer(v - 3.25, v))[1]\n"
+        "r = list(map(cost, [jnp.arange(7.0)]))"
     )
-    assert "Only eager operations compiled here (`while`" in " ".join(ran.text.split())
+    assert "Only eager operations compiled here (`slogdet`" in " ".join(ran.text.split())
+
+
+def test_a_loop_that_other_code_runs_is_reported_with_the_lines_of_its_function(
+    notebook: Notebook,
+) -> None:
+    notebook.must(
+        "def descend(loss, w):\n    step = lambda w: w - 0.1 * jax.grad(loss)(w)\n"
+        "    return jax.lax.while_loop(lambda w: loss(w) > 1e-3, step, w)\nx0 = jnp.ones(3)"
+    )
+    cell = "def height(v):\n    return (v**2).sum()\nlow = descend(height, x0)"
+    ran = notebook.must(f"%%jaxjit -n 1 -o report\n{cell}")
+    low = notebook.names["low"]
+    notebook.must(cell)
+    np.testing.assert_array_equal(low, notebook.names["low"])
+    assert ran.text.startswith("jit(while)")
+    assert "while with functions of the cell" in " ".join(ran.text.split())
+    report = notebook.names["report"]
+    assert [one.fun_name for one in report.compiles] == ["while"]
+    (program,) = report.record.programs
+    assert {e.frames[0].span.line for e in program.equations if e.primitive == "integer_pow"} == {3}
+
+
+def test_the_counter_of_a_loop_is_of_the_line_that_calls_it(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1 -o report\ndef step(total, row):\n    return total + row, total\n"
+        "last, _ = jax.lax.scan(step, jnp.zeros(4), x)"
+    )
+    assert "Unattributed" not in ran.text
+    (program,) = notebook.names["report"].record.programs
+    assert {one.span.line for one in program.equations if one.span} == {3, 4}
+
+
+WITH = {
+    "jax.enable_x64(True)": "f64[4,4]",
+    "jax.default_matmul_precision('highest')": "Precision.HIGHEST",
+    "jax.set_mesh(mesh)": "f32[4,4]",
+}
+
+
+@pytest.mark.parametrize("settings", WITH)
+def test_the_program_that_ran_with_settings_is_reported_after_them(
+    notebook: Notebook, settings: str
+) -> None:
+    seen: list[str] = []
+
+    def listen(event: str, seconds: float, **given: object) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            seen.append(str(given.get("fun_name")))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        notebook.must(
+            "%%jaxjit -n 1 -o report\n@jax.jit\ndef square(a):\n    return a @ a\n"
+            f"with {settings}:\n    y = square(ones)"
+        )
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    assert WITH[settings] in notebook.names["report"].stage("jaxpr").text
+    assert [name for name in seen if "square" in name] == seen[:1]
 
 
 def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
