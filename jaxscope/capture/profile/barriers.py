@@ -263,7 +263,8 @@ def of_calls(
     found: dict[str, Profile | Unavailable] = {}
     for call in calls:
         if call.name not in found:
-            found[call.name] = _of_call(call, sources, plan)
+            with _jax.with_settings(call.jax_settings):
+                found[call.name] = _of_call(call, sources, plan)
     return found
 
 

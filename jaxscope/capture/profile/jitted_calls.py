@@ -21,6 +21,7 @@ from jaxscope.analysis.python.parse import copied_tree
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs.arguments import holds_tracer
+from jaxscope.capture.timing.copies import kept
 
 _HOOK = "__jaxscope_called__"
 _MOST = 8
@@ -35,6 +36,8 @@ class JittedCall:
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    jax_settings: _jax.JaxSettings
+    """Those at the call, with which JAX has kept what it traced."""
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Equal arguments; donated ones are transferred to the device again."""
@@ -97,10 +100,11 @@ class CallRecorder:
     def _keep(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if holds_tracer((args, kwargs)):
             return
+        args, kwargs = kept(function, args, kwargs)
         if _jax.donates(function) is not False:
             args, kwargs = jax.tree_util.tree_map(_saved, (args, kwargs))
         name = getattr(function, "__name__", "function")
-        self.calls.append(JittedCall(str(name), function, args, kwargs))
+        self.calls.append(JittedCall(str(name), function, args, kwargs, _jax.settings_now()))
 
 
 def _is_users_jitted(function: Any) -> bool:

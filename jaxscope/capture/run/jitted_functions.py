@@ -34,7 +34,7 @@ from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
 from jaxscope.capture.source.frames import user_frames
 from jaxscope.capture.source.sources import SourceFiles
-from jaxscope.capture.timing.copies import copied
+from jaxscope.capture.timing.copies import copied, kept
 from jaxscope.capture.transforms import parameters
 from jaxscope.model import CompileKind
 
@@ -209,6 +209,7 @@ class JittedFunctions:
         if holds_tracer((args, kwargs)):
             return
         self._called = (id(known), *map(id, args))
+        args, kwargs = kept(known.jitted, args, kwargs)
         # A pmap does not report its donated arguments; they are those of the settings.
         may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
         if call.jitted is None and may_donate and _jax.info_donates(call.info) is not False:

@@ -240,6 +240,19 @@ def test_the_program_that_ran_with_settings_is_reported_after_them(
     assert [name for name in seen if "square" in name] == seen[:1]
 
 
+@pytest.mark.parametrize("change", ["held['more'] = x", "held.update(x=w)", "held.clear()"])
+def test_the_program_that_ran_is_reported_after_its_argument_changed(
+    notebook: Notebook, change: str
+) -> None:
+    notebook.must(
+        "%%jaxjit -n 1 -o report\n@jax.jit\ndef total(held):\n"
+        "    return sum(value.sum() for value in held.values())\n"
+        f"held = {{'x': x}}\ny = total(held)\n{change}"
+    )
+    (program,) = notebook.names["report"].record.programs
+    assert [(one.name, one.aval) for one in program.inputs] == [("held['x']", "float32[8,4]")]
+
+
 def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
     notebook: Notebook,
 ) -> None:
