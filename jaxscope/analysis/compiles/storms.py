@@ -110,6 +110,9 @@ def _eager(group: Sequence[Compile]) -> tuple[str, str]:
     if most < _MANY and bodies:
         name, most = bodies[0].fun_name, len(bodies)
     same = [compile for compile in group if compile.fun_name == name]
+    if 2 * sum(compile in same for compile in bodies) > len(same):
+        pattern, fix = PATTERNS[CauseKind.EAGER_BODY]
+        return pattern.format(name), fix
     series = widest_series(same)
     others = f", in {len(counts)} operations" if len(counts) > 1 else f", in `{name}`"
     if series is not None:

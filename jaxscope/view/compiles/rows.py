@@ -224,7 +224,7 @@ def _operations(where: str, compiles: Sequence[Compile], log: Log) -> LogRow:
         text = line_text(one, log)
         return LogRow(LogGroup.EAGER, place(one, log), name, (one,), why, "", text=text)
     names = tuple(dict.fromkeys(compile.fun_name for compile in compiles))
-    why = f"{len(compiles)} small compilations ({words.listed(names, 4)})"
+    why = f"{len(compiles)} compilations ({words.listed(names, 4)})"
     return LogRow(LogGroup.EAGER, where, OPERATIONS, tuple(compiles), why, "")
 
 

@@ -136,7 +136,7 @@ function head(group: Group): HTMLElement {
   const total = group.events.reduce((sum, each) => sum + secondsOf(each), 0);
   const names = namesOf(group);
   const place = isCell(group) && newest.cell ? `In [${newest.cell}]` : placeOf(newest);
-  const small = `${count(group.events.length, "small compilation")}`;
+  const small = `${count(group.events.length, "compilation")}`;
   const one = names.length === 1 ? newest.fun_name : "eager operations";
   const name = span("name", isCell(group) ? small : one);
   const row = span("head", span("place", place), name);

@@ -218,6 +218,9 @@ def test_a_new_body_of_an_eager_loop() -> None:
     (storm,) = storms([eager("scan", again) for _ in range(4)])
     assert storm.pattern == "a new body for `scan` each time"
     assert "Define the body once" in storm.fix
+    fewer = cause(CauseKind.STRUCTURE, "float", "left out", path="args[0]")
+    (beside,) = storms([eager("scan", again, fewer), *[eager("scan", again) for _ in range(3)]])
+    assert (beside.pattern, beside.fix) == (storm.pattern, storm.fix)
 
 
 def test_where_no_cause_says_it_the_signatures_do() -> None:

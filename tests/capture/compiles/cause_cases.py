@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.ode import odeint
 
 import jaxscope
 from jaxscope.capture.compiles.listener import Listener, collecting
@@ -843,6 +844,16 @@ def cond_with_new_branches():
     call()
     yield
     call()
+
+
+@case((K.EAGER_BODY, "func"), says="ran eagerly (outside any jit) with a new function: ")
+def solver_with_a_new_function():
+    def call(rate):
+        return odeint(lambda y, t: -rate * y, jnp.ones(2), jnp.linspace(0.0, 1.0, 3))
+
+    call(2.0)
+    yield
+    call(3.0)
 
 
 # Transforms, stages, threads.

@@ -117,7 +117,7 @@ def test_a_storm_is_one_row_and_a_recompile_its_own(golden: Log) -> None:
     assert found[1].why == "a new `<lambda>` each time"
     assert found[2].why == "first call with state: 8 leaves, 1.2 MB, batch: f32[128,784]"
     assert found[2].callers == ("In [5]:2",)
-    assert found[4].why == "4 small compilations (_mean, subtract, _std and true_divide)"
+    assert found[4].why == "4 compilations (_mean, subtract, _std and true_divide)"
     assert sum(row.seconds for row in found) == pytest.approx(golden.total_s)
 
 
@@ -293,7 +293,7 @@ def test_first_uses_of_single_operations_are_together() -> None:
     log = dataclasses.replace(builder().log(), compiles=tuple(made), storms=(), failed=())
     (row,) = rows(log).rows
     assert (row.place, row.times) == ("In [5]", "× 2")
-    assert row.why == "2 small compilations (_mean)"
+    assert row.why == "2 compilations (_mean)"
 
 
 def test_a_cause_that_nobody_knows_is_called_so() -> None:

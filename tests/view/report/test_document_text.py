@@ -99,7 +99,7 @@ def test_the_full_form_has_everything() -> None:
         "Outputs",
         "51 × 2 calls",
         "387 kB",
-        "Eager operations: 1 small compilation, ",
+        "Eager operations: 1 compilation, ",
         "--xla_cpu_multi_thread_eigen=true",
         "jaxpr, 75 lines",
         "StableHLO, ",

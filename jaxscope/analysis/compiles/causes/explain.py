@@ -11,7 +11,7 @@ from jaxscope.analysis.compiles.causes.constants import constants, unread, witho
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.no_difference import linked_again, unknown
 from jaxscope.analysis.compiles.causes.parts import unread as unread_parts
-from jaxscope.analysis.compiles.causes.signature import CallSignature
+from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import Cause, CauseKind
 
@@ -173,12 +173,23 @@ def _short(text: str) -> str:
     return _PLACE.sub(lambda found: f" at {settings.at(found[1], int(found[2]))}", text)
 
 
+def _is_function(d: Difference) -> bool:
+    """Whether it is another function, passed to one of JAX's own, such as a solver."""
+    return d.kind is CauseKind.STATIC_IDENTITY and d.type == PartKind.FUNCTION
+
+
 def _eagerly(found: list[Difference], signature: CallSignature) -> list[Difference]:
     """Differences of an eager operation, with those of its arguments as one difference."""
-    body = next((d for d in found if d.kind is CauseKind.EAGER_BODY), None)
+    body = next((d for d in found if d.kind is CauseKind.EAGER_BODY or _is_function(d)), None)
     if body is not None:
         # The body's own constants and settings change with it.
-        implied = (CauseKind.EAGER_BODY, CauseKind.STATIC_VALUE, CauseKind.CLOSURE)
+        implied = (
+            CauseKind.EAGER_BODY,
+            CauseKind.STATIC_VALUE,
+            CauseKind.STATIC_IDENTITY,
+            CauseKind.CLOSURE,
+        )
+        body = diff.PlainChange(body.path, body.before, body.after, kind=CauseKind.EAGER_BODY)
         return [body, *[d for d in found if d.kind not in implied]]
     given = [d for d in found if d.kind in _ARGUMENTS]
     if not given:

@@ -233,8 +233,8 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.EAGER_BODY:
             text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
             fix = (
-                f"Call `{name}` inside a function under `jax.jit`, or define its body once and "
-                "pass values as operands."
+                f"Call {'it' if name[:1] == '_' else f'`{name}`'} inside a function under "
+                "`jax.jit`, or define its body once and pass values as operands."
             )
         case CauseKind.EAGER_SHAPE:
             what = f"{', '.join(d.names)} {change}".lstrip()
