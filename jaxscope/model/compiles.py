@@ -84,7 +84,7 @@ _BRIEF = {
     CauseKind.FUNCTION_COLLECTED: "{} was garbage-collected",
     CauseKind.CACHE_CLEARED: "JAX's caches were cleared",
     CauseKind.EAGER_OP: "{} ran eagerly",
-    CauseKind.EAGER_BODY: "{} is a new function",
+    CauseKind.EAGER_BODY: "it got a new function",
 }
 
 

@@ -381,6 +381,7 @@ def test_an_eager_operation_is_told_as_one_thing():
     other = (ControlFlowBody("jaxpr", "<lambda> at /x/train.py:4", 6),)
     (cause,) = causes(run(bodies=other), run(bodies=body)).causes
     assert (cause.kind, cause.path) == (K.EAGER_BODY, "jaxpr")
+    assert cause.brief == "it got a new function"
     assert cause.text.endswith("with a new function: <lambda> at train.py:4.")
 
 
