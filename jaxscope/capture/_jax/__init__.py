@@ -80,6 +80,7 @@ from jaxscope.capture._jax.programs import (
     kept_arguments,
     live_modules,
     lowered_anew,
+    lowered_name,
     lowering_jaxpr,
     module_text,
     primitive_names,

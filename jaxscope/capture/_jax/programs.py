@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -186,6 +187,24 @@ def module_text(module: Any, dialect: str) -> str:
     options = home.HloPrintOptions.short_parsable()
     options.print_metadata = True
     return str(made.as_hlo_module().to_string(options))
+
+
+def lowered_name(stage: Any) -> str:
+    """The function of a `Lowered` or a `Compiled`; empty where it is not known.
+
+    The module of a `Lowered` has it, and of a `Compiled` `_executable.unsafe_call.name`, `jit(f)`;
+    seen on jax 0.8.1 to 0.12.0.
+    """
+    try:
+        if hasattr(stage, "compiler_ir"):
+            name = str(stage.compiler_ir().operation.attributes["sym_name"].value)
+        else:
+            name = str(stage._executable.unsafe_call.name)
+    except Exception:
+        return ""
+    found = re.fullmatch(r"jit[_(](.+?)\)?", name)
+    short = "" if found is None else found[1]
+    return "<lambda>" if short.strip("_") == "lambda" else short
 
 
 def kept_arguments(lowered: Any) -> frozenset[int] | None:

@@ -283,7 +283,9 @@ def traced_by_user(stage: Any) -> TracedProgram:
     if isinstance(stage, jax.stages.Traced):
         request = CompileRequest(stage.fun_name, ("jit",), None, ())
         return TracedProgram(request, stage, stage=stage)
-    return TracedProgram(CompileRequest("program", (), None, ()), None, stage=stage)
+    name = _jax.lowered_name(stage)
+    request = CompileRequest(name or "program", ("jit",) if name else (), None, ())
+    return TracedProgram(request, None, stage=stage)
 
 
 @calls_user_code

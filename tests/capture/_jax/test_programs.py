@@ -1,12 +1,14 @@
-"""Bytes of the constants of a jaxpr."""
+"""Bytes of the constants of a jaxpr, and the names of stages."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxscope.capture import _jax
 
@@ -27,3 +29,11 @@ def test_an_array_that_a_jitted_helper_holds_counts_once() -> None:
 def test_a_type_of_unknown_size_counts_nothing() -> None:
     unsized = SimpleNamespace(shape=(1000,), dtype=object())
     assert _jax.constant_bytes(SimpleNamespace(consts=[unsized], eqns=[])) == 0
+
+
+@pytest.mark.parametrize("function", [jax.numpy.sin, lambda x: x + 1])
+def test_a_stage_has_the_name_of_its_function(function: Any) -> None:
+    lowered = jax.jit(function).lower(1.0)
+    name = function.__name__
+    assert _jax.lowered_name(lowered) == _jax.lowered_name(lowered.compile()) == name
+    assert _jax.lowered_name(object()) == ""
