@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles import persistent_cache
 from jaxscope.capture.compiles.history import BlockCompiles, History
@@ -28,7 +29,7 @@ from jaxscope.capture.compiles.open_compile import (
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
 from jaxscope.capture.compiles.signature.functions import staged
-from jaxscope.capture.compiles.signature.reader import SignatureReader
+from jaxscope.capture.compiles.signature.reader import SignatureReader, static_reads
 from jaxscope.capture.compiles.traced_reads import TracedReads
 from jaxscope.capture.source.frames import CALL_FILE, RawFrame, is_user_file, user_frames
 from jaxscope.model.compiles import CompileKind, Persistent
@@ -97,12 +98,17 @@ class OpenCompiles:
         if stage is CompileStage.LOWER and compile.raw.number:
             self._attempt(self.programs.lowering, compile.raw.number)
             if compile.raw.call is not None:
-                reads = compile.raw.call.function.reads
-                self._attempt(lambda: self.traces.note(_jax.traced_jaxpr(), reads))
+                self._attempt(self._note_reads, compile.raw.call)
         for block in tuple(thread.blocks):
             if (hook := block.on_start.get(stage)) is not None:
                 self._attempt(hook, compile.name)
         compile.own_s = max(time.perf_counter() - began - compile.inner_s, 0.0)
+
+    def _note_reads(self, call: CallSignature) -> None:
+        reads = call.function.reads
+        if call.function.owner or any(one.identity for one in call.statics):
+            reads += static_reads(_jax.jax_call())
+        self.traces.note(_jax.traced_jaxpr(), reads)
 
     def end(self, stage: CompileStage, event_name: str, seconds: float) -> None:
         """The stage ended, by itself or by an exception."""

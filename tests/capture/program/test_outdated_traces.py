@@ -111,3 +111,44 @@ def test_a_function_of_flax_has_the_note_of_its_own(notebook: Notebook) -> None:
     for call in (line.replace("step(x)", "step(net, x)") for line in list(REPORTS.values())[:2]):
         notebook.must(call)
         assert len(notes(notebook)) == 1
+
+
+MODEL = """
+import functools
+class Model:
+    steps = 0
+    def __init__(self, rate, name="a"):
+        self.rate, self.name, self.weights = rate, name, jnp.ones(3)
+    @functools.partial(jax.jit, static_argnums=0)
+    def static(self, v):
+        self.steps += 1
+        return self.scaled(v) * v.size
+    def scaled(self, v):
+        return v * self.rate
+    def bound(self, v):
+        return self.scaled(v)
+model, v = Model(2.0), jnp.ones(3)
+bound = jax.jit(model.bound)
+"""
+
+
+@pytest.mark.parametrize("call", ["model.static(v)", "bound(v)"])
+def test_an_attribute_of_an_object_that_changed_after_the_trace_has_a_note(
+    notebook: Notebook, call: str
+) -> None:
+    line = f"%jaxjit -q -n 1 -o report {call}"
+    notebook.must(MODEL)
+    notebook.must(call)
+    notebook.must("model.name, model.steps, model.size = 'b', 9, 4")  # no part of the program
+    notebook.must(line)
+    assert not [note for note in notebook.names["report"].record.notes if "traced" in note]
+    notebook.must("model.rate = 3.0")
+    notebook.must(line)
+    (note,) = [one for one in notebook.names["report"].record.notes if "traced" in one]
+    assert "before `self.rate` changed, and keeps that program. Create the object again" in note
+    stale = notebook.must(call).value
+    np.testing.assert_array_equal(stale, 6.0 if "static" in call else 2.0)
+    notebook.must("model = Model(3.0)\nbound = jax.jit(model.bound)")
+    fresh = notebook.must(line)
+    assert not [note for note in notebook.names["report"].record.notes if "traced" in note]
+    np.testing.assert_array_equal(fresh.value, 1.5 * stale)

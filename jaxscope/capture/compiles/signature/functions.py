@@ -32,6 +32,7 @@ _JIT = ("jax", "jaxlib", "flax", "equinox")
 """Packages whose jitted functions are objects of their own."""
 _PLAIN = (bool, int, float, complex, str)
 _READS_A_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+_READS_AN_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
@@ -128,6 +129,54 @@ def reads_below(fun: Any) -> tuple[tuple[str, int], ...]:
     inner = _unwrapped(fun, ObjectIds())[0]
     code = getattr(inner, "__code__", None)
     return reads_of({"": inner}) if code is not None and _is_users(code.co_filename) else ()
+
+
+def attributes_below(fun: Any, objects: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Hashes of the numbers and texts that a function reads from objects, by `self.rate`.
+
+    `objects` are the static arguments, by their names in the function: JAX does not look into them.
+    The object of a bound method is one, too. A method that it calls on an object is followed.
+    """
+    while isinstance(fun, functools.partial) or hasattr(fun, "__wrapped__"):
+        fun = fun.func if isinstance(fun, functools.partial) else fun.__wrapped__
+    code = getattr(fun, "__code__", None)
+    if not isinstance(code, types.CodeType) or not _is_users(code.co_filename):
+        return ()
+    if inspect.ismethod(fun) and code.co_varnames:
+        objects = {code.co_varnames[0]: fun.__self__}
+    found: dict[str, int] = {}
+    for name, value in objects.items():
+        held = getattr(value, "__dict__", {})
+        waiting, seen = [(code, name)], set[types.CodeType]()
+        while waiting and len(seen) < _MOST_FOLLOWED:
+            one, called = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            for attribute in _attributes_of(one, called):
+                method = inspect.getattr_static(type(value), attribute, None)
+                if isinstance(method, types.FunctionType) and method.__code__.co_varnames:
+                    waiting.append((method.__code__, method.__code__.co_varnames[0]))
+                elif (parts := _plain_parts(held.get(attribute))) is not None:
+                    found[f"{name}.{attribute}"] = hash((type(parts), repr(parts)))
+    return tuple(sorted(found.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _attributes_of(code: types.CodeType, name: str) -> frozenset[str]:
+    """The attributes that the code reads of the variable of that name."""
+    found: set[str] = set()
+    loaded: object = None
+    for one in dis.get_instructions(code):
+        if one.opname in _READS_AN_ATTRIBUTE and loaded == name:
+            found.add(str(one.argval))
+        # Python 3.13 loads two variables at once.
+        loaded = one.argval[-1] if isinstance(one.argval, tuple) else one.argval
+        loaded = loaded if one.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) else None
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            found |= _attributes_of(one, name)
+    return frozenset(found)
 
 
 def reads_of(values: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:

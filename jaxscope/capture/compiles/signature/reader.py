@@ -29,7 +29,7 @@ from jaxscope.analysis.compiles.causes.signature import (
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.arrays import Leaves
 from jaxscope.capture.compiles.signature.description import static_argument
-from jaxscope.capture.compiles.signature.functions import current, function
+from jaxscope.capture.compiles.signature.functions import attributes_below, current, function
 from jaxscope.capture.compiles.signature.structures import Structures
 from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
 from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
@@ -219,6 +219,17 @@ def _parameter(value: Any) -> tuple[str, int]:
     except Exception:  # a repr of the user's
         text = f"{type(value).__name__} object"
     return shortened(_NUMPY_NUMBER.sub(r"\1", text)), hash(text)
+
+
+def static_reads(call: _jax.JaxCall) -> tuple[tuple[str, int], ...]:
+    """Reads of the function of a call from its static arguments; see `attributes_below`."""
+    args = call.args or ()
+    names = argument_names(declared_signature(call), len(args))
+    numbers = [n if n >= 0 else len(args) + n for n in call.static_argnums]
+    static = {names[n]: args[n] for n in numbers if n < len(args)}
+    kwargs = call.kwargs or {}
+    static |= {name: kwargs[name] for name in call.static_argnames if name in kwargs}
+    return attributes_below(call.fun, static)
 
 
 def declared_signature(call: _jax.JaxCall) -> inspect.Signature | None:
