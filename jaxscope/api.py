@@ -76,10 +76,13 @@ def profile(f: Any, /, *args: Any, **kwargs: Any) -> Report:
 def _reported(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> Report:
     __tracebackhide__ = True
     from jaxscope.capture.options import error_origin
+    from jaxscope.capture.options.refusals import RefusedError
     from jaxscope.capture.run import run
 
     try:
         ran = run.call(f, args, kwargs, settings)
+    except RefusedError as error:
+        raise error.with_traceback(None) from None
     except Exception as error:
         if not error_origin.is_ours(error, ""):
             error.__traceback__ = error_origin.without_ours(error.__traceback__)
@@ -202,6 +205,8 @@ def compare_targets(
             with options(target=target, mesh=mesh):
                 settings = _settings()
                 name = str(settings.compiled_for and settings.compiled_for.name)
+                if (name, settings.mesh) in [(row.target, row.mesh) for row in rows]:
+                    continue  # on a mesh of four devices, `cpu` is `cpu:4`
                 try:
                     report, why = inspect(f, *args, **kwargs), ""
                 except SettingsError as error:

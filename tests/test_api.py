@@ -292,6 +292,14 @@ def test_errors_of_the_function_are_its_own() -> None:
         jaxscope.inspect(layer, W)
 
 
+def test_a_refusal_has_no_frames_below_the_call() -> None:
+    kept: list[object] = []
+    with pytest.raises(TypeError, match="changes `kept` in place") as raised:
+        jaxscope.inspect(lambda x: kept.append(x), X)
+    assert all(str(one.path) == __file__ or one.name == "inspect" for one in raised.traceback[:2])
+    assert len(raised.traceback) <= 3
+
+
 def test_an_error_of_the_function_has_no_frames_of_jaxscope_below_the_call() -> None:
     compiled = jax.jit(layer).lower(W, X).compile()
     for function in (lambda x: 1 if x.sum() > 0 else 2, compiled):

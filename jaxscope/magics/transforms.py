@@ -159,7 +159,7 @@ class Transforms(Family):
         from jaxscope.capture.options.settings import Settings
 
         try:
-            return [
+            every = [
                 Settings(
                     given.static,
                     given.traced,
@@ -180,5 +180,7 @@ class Transforms(Family):
                 for target in given.target or [None]
                 for mesh in given.mesh or [""]
             ]
+            # On a mesh of four devices, `cpu` is `cpu:4`.
+            return list({(str(one.compiled_for), one.mesh): one for one in every}.values())
         except ValueError as error:
             raise usage_error(str(error)) from None

@@ -342,14 +342,19 @@ def test_a_compiler_that_is_missing_stops_a_cell_before_it_runs(
     ]  # fmt: skip
 
 
+def test_a_target_that_is_given_twice_is_compiled_once(nb: Notebook) -> None:
+    nb.must("%%jaxjit --target cpu,cpu:4,cpu:8 --mesh data=4 -o table\nx.sum()")
+    assert [row.target for row in nb.names["table"]] == ["cpu:4", "cpu:8"]
+
+
 def test_the_table_is_a_function_too(nb: Notebook) -> None:
     table = jaxscope.compare_targets(
         lambda x: (x @ x.T).sum(),
         nb.names["x"],
-        targets=["cpu"],
-        meshes=["data=2", {"data": 2, "model": 2}],
+        targets=["cpu", "cpu:4"],
+        meshes=["data=4", {"data": 2, "model": 2}],
     )
-    assert [row.name for row in table] == ["cpu:2 data=2", "cpu:4 data=2,model=2"]
+    assert [row.name for row in table] == ["cpu:4 data=4", "cpu:4 data=2,model=2"]
     with jaxscope.options(target="cpu", mesh={"data": 2}, specs={"x": ("data", None)}):
         report = jaxscope.inspect(lambda x: x.sum(), nb.names["x"])
     assert report.inputs[0].sharding == "P('data', None) on (data=2)"

@@ -129,9 +129,13 @@ def _is_in_branch(equation: Equation, program: Program) -> bool:
 
 
 def _for_one(program: Program, record: Record) -> str:
-    """`for one signature`, where others have the same title."""
-    alike = sum(each.title == program.title for each in record.programs)
-    return " for one signature" if alike > 1 else ""
+    """`for one signature`, where others have the same title: other functions may."""
+    alike = [each for each in record.programs if each.title == program.title]
+    if len(alike) == 1:
+        return ""
+    if len({each.inputs for each in alike}) == len(alike):
+        return " for one signature"
+    return f" for one of {len(alike)} programs of that name"
 
 
 def _host_bound(program: Program, record: Record) -> Iterator[Finding]:

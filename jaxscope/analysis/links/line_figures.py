@@ -52,6 +52,11 @@ class LineFigures(PhaseFigures):
     """Its high end has the fusions that the line shares with others."""
 
     @property
+    def knows_flops(self) -> bool:
+        """Whether the approximate matches, if any, leave the FLOPs as they are."""
+        return self.flops_bracket is not None and self.flops_bracket.low == self.flops_bracket.high
+
+    @property
     def backward(self) -> PhaseFigures:
         """The backward pass of this line, rematerialized forward work included."""
         return _sum(self.phases.get(phase) for phase in BACKWARD)

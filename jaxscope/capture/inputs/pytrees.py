@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -137,6 +138,8 @@ def pack(node: Node, take: Callable[[InputLeaf], Any]) -> Any:
         for key, child in zip(node.keys, node.children, strict=True)
         if _has_leaf(child)
     }
+    if type(node.original) not in (dict, defaultdict, list, tuple):
+        return OrderedDict(packed)  # JAX sorts the keys of a dict, and keeps the order of fields
     try:
         sorted(packed)
     except TypeError:  # keys that JAX cannot sort are passed by position

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture.compiles.signature.functions import column_of
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.forms.made_of import options_of, transforms_of
 from jaxscope.capture.forms.random_state import RandomState
@@ -106,8 +107,10 @@ class Callee:
             self._name = f"lambda of line {inner.__code__.co_firstlineno}"
         for transform in reversed(transforms_of(function)):
             self._name = f"{transform}({self._name})"
-        self._part = f"{self._name} {options_of(function)}"
-        """Of the cell's programs: `jax.grad(f, 0)` and `jax.grad(f, 1)` have one name."""
+        column = column_of(inner.__code__) if inner.__name__ == "<lambda>" else 0
+        self._part = f"{self._name} {column} {options_of(function)}"
+        """Of the cell's programs: `jax.grad(f, 0)` and `jax.grad(f, 1)` have one name, as have two
+        lambdas of a line."""
         self._graph = nnx.KnownGraph()
         self._entries: dict[Any, ReusableCall] = {}
         self._refused: dict[Any, str] = {}

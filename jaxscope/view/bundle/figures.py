@@ -130,9 +130,9 @@ def _line(figures: LineFigures, share: LineShare | None, phases: bool) -> Json:
         "instructions": figures.instructions,
         # Nothing, where all that is known is that it may be none.
         "flops": finite(figures.flops) if figures.flops or not figures.at_least else None,
-        "exact": figures.exact,
+        "exact": figures.exact or figures.knows_flops,
     }
-    if figures.at_least:
+    if figures.at_least and not figures.knows_flops:
         row["at_least"] = True
     for name, bracket in (("flops", figures.flops_bracket), ("bytes", figures.bytes_bracket)):
         if bracket is not None and bracket.wide:

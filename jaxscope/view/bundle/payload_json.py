@@ -128,7 +128,7 @@ class LineFiguresJson(TypedDict):
     instructions: int | None
     flops: float | None
     exact: bool
-    """Every link behind the figures comes from a tag."""
+    """Every link behind the FLOPs comes from a tag, or they are the same without the others."""
     at_least: NotRequired[bool]
     """An instruction may be of this line or of another, and counts at neither."""
     flops_bracket: NotRequired[BracketJson]

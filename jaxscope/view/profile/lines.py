@@ -28,8 +28,7 @@ def flops_words(row: LineFigures) -> str:
     """`1.2 k`, `≈1.2 k`, `≥1.2 k`, or `0 … 1.2 k` where much of it is not exact."""
     if row.flops_bracket is not None and row.flops_bracket.wide:
         return " … ".join(map(words.short, row.flops_bracket))
-    known = row.flops_bracket is not None and row.flops_bracket.low == row.flops_bracket.high
-    mark = "" if known else "≥" if row.at_least else "" if row.exact else "≈"
+    mark = "" if row.knows_flops else "≥" if row.at_least else "" if row.exact else "≈"
     return f"{mark}{words.short(row.flops)}"
 
 

@@ -411,7 +411,7 @@ export interface LineFiguresJson {
   equations: number;
   instructions: number | null;
   flops: number | null;
-  /** Every link behind the figures comes from a tag. */
+  /** Every link behind the FLOPs comes from a tag, or they are the same without the others. */
   exact: boolean;
   /** An instruction may be of this line or of another, and counts at neither. */
   at_least?: boolean;

@@ -182,10 +182,16 @@ def test_a_finding_about_a_program_names_it_where_there_are_several() -> None:
         "The time per call of jit(g) is uncertain by ±"
     )
     alike = replace(made, record=replace(made.record, programs=(noisy, bound)))
+    # As of two lambdas with the same arguments.
     assert of(FindingKind.HOST_BOUND, alike)[0].message.startswith(
+        "jit(cell) is host-bound for one of 2 programs of that name: most of a call"
+    )
+    taken = replace(bound, inputs=(Value("x", ValueKind.TRACED, "float32[8]", 32),))
+    shaped = replace(made, record=replace(made.record, programs=(noisy, taken)))
+    assert of(FindingKind.HOST_BOUND, shaped)[0].message.startswith(
         "jit(cell) is host-bound for one signature: most of a call"
     )
-    assert of(FindingKind.UNCERTAIN_FIGURE, alike)[0].message.endswith("% for one signature.")
+    assert of(FindingKind.UNCERTAIN_FIGURE, shaped)[0].message.endswith("% for one signature.")
 
 
 def test_a_verdict_of_the_roofline_decides_about_dispatch() -> None:

@@ -142,3 +142,16 @@ def test_a_call_with_another_function(notebook: Notebook) -> None:
     cell = "%%jaxjit -n 1 -o r\ndef use(x, fn):\n    return fn(x)\n"
     (_, changed) = causes(notebook, f"{cell}a = use(x, jnp.sin)\nb = use(x, jnp.cos)")
     assert changed == (CauseKind.STATIC_VALUE, "fn", "fn: sin → cos")
+
+
+def test_two_lambdas_of_a_line_are_two_functions(notebook: Notebook) -> None:
+    notebook.must(
+        "%%jaxjit -n 1 -o r\ndef f(v): return v @ v\n"
+        "g = (lambda a: a + 1); h = (lambda a: a * 2); k = g(h(f(x)))"
+    )
+    report = notebook.names["r"]
+    assert [c.causes[0].kind for c in report.compiles if "lambda" in c.fun_name] == [
+        CauseKind.FIRST_CALL,
+        CauseKind.FIRST_CALL,
+    ]
+    assert "redefined" not in str(report)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from jaxscope import model as m
+from jaxscope.analysis.links.line_figures import LineFigures
+from jaxscope.analysis.links.tallies import Bracket
 from jaxscope.model.profile import (
     CellLine,
     CellProfile,
@@ -23,6 +25,7 @@ from jaxscope.model.profile import (
 from jaxscope.view.bundle.bounds import MOST_EQUATIONS
 from jaxscope.view.bundle.figures import by_instruction, by_line
 from jaxscope.view.bundle.payload import CAP, PAYLOAD_SCHEMA, payload, size
+from jaxscope.view.profile.lines import flops_words
 from tests.view.conftest import plain, text_of, with_program
 from tests.view.report.test_document_html import EVIL, RECORDS, evil
 
@@ -71,6 +74,19 @@ def test_a_line_has_its_equations_instructions_and_work(golden: m.Record) -> Non
     assert cell["3"] == figures
     assert other["6"]["equations"] == 22
     assert "time" not in cell["3"]
+
+
+def test_flops_are_approximate_in_the_viewer_where_they_are_in_the_text(
+    golden: m.Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = LineFigures(1, 1, 10.0, exact=False, flops_bracket=Bracket(10.0, 10.0))
+    less = dataclasses.replace(exact, flops_bracket=Bracket(9.0, 10.0))
+    known = {1: exact, 2: less, 3: dataclasses.replace(exact, at_least=True)}
+    monkeypatch.setattr("jaxscope.view.bundle.figures.all_figures", lambda *_: [known])
+    (rows,) = by_line(golden.programs[0], 1)
+    assert [rows[str(n)]["exact"] for n in known] == [True, False, True]
+    assert "at_least" not in rows["3"]
+    assert [flops_words(row) for row in known.values()] == ["10", "≈10", "10"]
 
 
 def test_an_instruction_has_its_shape_work_and_runs(golden: m.Record) -> None:

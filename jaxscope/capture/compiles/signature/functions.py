@@ -52,7 +52,7 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
         str(getattr(inner, "__module__", "") or ""),
         file,
         line=getattr(code, "co_firstlineno", 0),
-        column=_column(code) if isinstance(code, types.CodeType) else 0,
+        column=column_of(code) if isinstance(code, types.CodeType) else 0,
         code_id=ids.of(code) if isinstance(code, types.CodeType) else 0,
         code_hash=hash(code_text(code)) if isinstance(code, types.CodeType) else 0,
         wrappers=tuple(wrappers),
@@ -64,7 +64,7 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
     )
 
 
-def _column(code: types.CodeType) -> int:
+def column_of(code: types.CodeType) -> int:
     """The column of its first expression; 0 where Python was started without columns."""
     return next((column or 0 for _, _, column, end in code.co_positions() if end), 0)
 
