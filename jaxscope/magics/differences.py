@@ -135,7 +135,9 @@ class Differences(Family):
         if name.isdecimal():
             found = self.scope.session.numbered(int(name))
             if found is None:
-                raise usage_error(f"There is no one report of In [{name}]. {_NAME_THEM}")
+                several = self.scope.session.made_reports(int(name))
+                many = "more than one report" if several else "no report"
+                raise usage_error(f"There is {many} of In [{name}]. {_NAME_THEM}")
             return found
         if ":" in name or name == "cpu":
             return self._of_target(name)

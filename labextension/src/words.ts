@@ -10,12 +10,20 @@ const TIMES: readonly (readonly [string, number])[] = [
   ["ns", 1e-9],
 ];
 
+/** So many decimals. A tie goes to the even digit, as in Python; `toFixed` rounds it up. */
+function fixed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  const isTie = (Math.abs(value) * 2 ** (decimals + 1)) % 2 === 1;
+  if (!isTie || Number(text.at(-1)) % 2 === 0) return text;
+  return (value - (Math.sign(value) * 10 ** -decimals) / 2).toFixed(decimals);
+}
+
 /** All of the integer part, else 3 digits, no trailing zeros: `12.3`, `1240`, `2`. */
 export function significant(value: number): string {
   if (!Number.isFinite(value)) return UNKNOWN;
   if (value === 0) return "0";
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
-  const text = value.toFixed(Math.min(decimals, 12));
+  const text = fixed(value, Math.min(decimals, 12));
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
@@ -70,7 +78,7 @@ export function percent(share: Figure): string {
   if (!isKnown(share)) return UNKNOWN;
   const value = share * 100;
   if (value !== 0 && Math.abs(value) < 0.1) return "< 0.1 %";
-  return `${Math.abs(value) < 9.95 ? significant(Math.round(value * 10) / 10) : value.toFixed(0)} %`;
+  return `${Math.abs(value) < 9.95 ? significant(Number(fixed(value, 1))) : fixed(value, 0)} %`;
 }
 
 /** `1 line`, `3 lines`, `12 000 lines`. */

@@ -122,16 +122,19 @@ def _lines(before: Source, after: Source) -> tuple[dict[int, int], list[LineChan
         gap_old, gap_new = range(last_old, i), range(last_new, j)
         alike = _alike(old, gap_old, new, gap_new)
         paired.update({k + 1: m + 1 for k, m in alike.items()})
-        changes += [
-            LineChange(ChangeKind.REMOVED, k + 1, None, old[k]) for k in gap_old if k not in alike
-        ]
         edited = {m: k for k, m in alike.items()}
+        left = [k for k in gap_old if k not in alike]
         for m in gap_new:
+            until = min((k for n, k in edited.items() if n >= m), default=gap_old.stop)
+            while left and left[0] < until:
+                k = left.pop(0)
+                changes.append(LineChange(ChangeKind.REMOVED, k + 1, None, old[k]))
             if m in edited:
-                number, text = edited[m] + 1, old[edited[m]]
-                changes.append(LineChange(ChangeKind.CHANGED, number, m + 1, text, new[m]))
+                k = edited[m]
+                changes.append(LineChange(ChangeKind.CHANGED, k + 1, m + 1, old[k], new[m]))
             else:
                 changes.append(LineChange(ChangeKind.ADDED, None, m + 1, new=new[m]))
+        changes += [LineChange(ChangeKind.REMOVED, k + 1, None, old[k]) for k in left]
         last_old, last_new = i + 1, j + 1
     return paired, [
         c

@@ -251,7 +251,7 @@ def _with_names(
     if isinstance(error, (jax.errors.TracerIntegerConversionError, IndexError)):
         # The code needs an int: a scalar among the names is the one.
         names = [n for n in names if getattr(values.get(n), "ndim", 0) == 0] or names
-    if not names:
+    if not names or jax_errors.OF_NO_INPUT in str(error):
         return fix
     which = words.listed([f"`{name}`" for name in names])
     fix = f"{which} {'is' if len(names) == 1 else 'are'} traced. {fix}"

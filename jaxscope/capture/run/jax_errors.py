@@ -17,6 +17,8 @@ SHAPE = "Shapes must be 1D sequences of concrete values"
 IMMUTABLE = "immutable"
 _FORMAT = "Tracer.__format__"
 _AXIS = re.compile(r"unbound axis name: (\w+)")
+OF_NO_INPUT = "became a tracer due to JAX operations"
+"""JAX's text for a value that is traced, and depends on no argument."""
 OF_A_VALUE = (SHAPE, _FORMAT)
 """Texts of JAX and Python for a shape and a string that depend on a traced value."""
 
@@ -47,6 +49,14 @@ _ALONE = (
 _SLICE = "The bounds of a slice must be known ints while tracing."
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
+    (
+        TypeError,
+        OF_NO_INPUT,
+        (
+            "The value depends on no traced input, but JAX traces all that its functions compute: "
+            "compute it with NumPy, or in an earlier cell."
+        ),
+    ),
     (
         ValueError,
         _OTHER_MESH,

@@ -289,6 +289,10 @@ class Session:
         found = [one for cell, one in pairs if cell.number == number]
         return found[0] if len(found) == 1 else None
 
+    def made_reports(self, number: int) -> bool:
+        """Whether `In [number]` made a report."""
+        return any(cell.number == number for cell in self._shown_by)
+
     def programs(self, key: str) -> Programs:
         """The compiled programs of a cell."""
         from jaxscope.capture.program.request import Programs

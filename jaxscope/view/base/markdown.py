@@ -67,7 +67,7 @@ def _part(part: Part) -> Iterator[str]:
 
 def _code(code: CodeBlock) -> Iterator[str]:
     """Each line after its words; in a table the code would break."""
-    if not code.beside and code.language == "text":
+    if not code.beside and code.language in ("text", "diff"):
         yield from (visible(line[:_LONGEST]) for line in code.lines.values())
         return
     gutter = len(str(code.total))

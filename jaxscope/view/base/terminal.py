@@ -110,8 +110,12 @@ class Terminal:
         yield from self.wrap(advice.evidence, f"{hang}  ", "dim") if advice.evidence else ()
 
     def _code(self, code: CodeBlock) -> Iterator[str]:
-        """Lines with their numbers before them, and the words and bar of each after them."""
-        gutter = len(str(code.total))
+        """Lines with their numbers before them, and the words and bar of each after them.
+
+        The lines of a diff are not those of a source, so they have no numbers.
+        """
+        is_diff = code.language == "diff"
+        gutter = 1 if is_diff else len(str(code.total))
         # Only lines with figures have a column for marks.
         edge = gutter + (5 if code.beside else 3)
         widths = [
@@ -125,11 +129,7 @@ class Terminal:
         if bars := bars and self.width - edge - beside - _BAR > _CODE:
             beside += _BAR + 1
         room = self.width - edge - beside
-        changed = {
-            n
-            for n, line in code.lines.items()
-            if code.language == "diff" and line[:1] in ("+", "-")
-        }
+        changed = {n for n, line in code.lines.items() if is_diff and line[:1] in ("+", "-")}
         shown = {
             n: visible(line if n in changed else line[: self.width * 4])
             for n, line in code.lines.items()
@@ -145,7 +145,8 @@ class Terminal:
             row = code.beside.get(number, Beside())
             cut, *below = self._lines_of(shown[number], room, whole=number in changed)
             flag = self.paint("!", "mark") + " " if row.marked else " " * (edge - gutter - 3)
-            out = f"{flag}{self.paint(f'{number:>{gutter}}', 'dim')} │ {cut}"
+            label = " " if is_diff else f"{number:>{gutter}}"
+            out = f"{flag}{self.paint(label, 'dim')} │ {cut}"
             if widths and row.words:
                 figures = "".join(f"  {w:>{n}}" for w, n in zip(row.words, widths, strict=True))
                 out += " " * (room - columns(cut)) + figures

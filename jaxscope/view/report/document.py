@@ -182,6 +182,8 @@ def _program(record: Record, program: Program) -> Iterator[Chapter]:
     for chapter in chapters(record, program):
         if chapter.key == KEY:
             parts = tuple(part for part in chapter.parts if not part.brief)
+            if not parts:
+                continue
             title = f"{chapter.title}: more"
             chapter = dataclasses.replace(chapter, title=title, lead=(), parts=parts)
         yield chapter

@@ -36,6 +36,20 @@ def test_a_line_that_was_edited_on_the_way_into_a_function_is_a_change() -> None
     assert change.new == "    optimizer.update(model, grads * 2)"
 
 
+def test_changes_are_in_the_order_of_the_lines() -> None:
+    old, new = (
+        Source("cell", "cell", SourceKind.CELL, text)
+        for text in (
+            "%%jaxjit --profile -o a\nh = layer(x)\nfor i in x:\n    h = f(h)\nlast = h.sum() + 1",
+            "%%jaxjit -o b\nother = q[0]\nlast = h.sum() + 2",
+        )
+    )
+    (diff,) = pair_sources((old,), (new,)).diffs
+    assert [(c.before, c.after) for c in diff.changes] == [
+        (1, 1), (2, None), (3, None), (4, None), (None, 2), (5, 3),
+    ]  # fmt: skip
+
+
 def test_a_function_is_found_behind_the_cell_that_calls_it() -> None:
     found = pair_sources((function(STEP),), (CALL, function(STEP)))
     assert found.partner == {0: 1}

@@ -69,6 +69,17 @@ def test_a_loop_that_changes_several_names_has_while_loop(notebook: Notebook) ->
     assert "A traced value has no truth value: use `jax.lax.while_loop`" in ran.message
 
 
+@pytest.mark.parametrize(
+    "code",
+    [" -s table\ny = x * float(table[0])", "\nk = jnp.argmax(jnp.arange(4))\nif k > 2:\n    y = x"],
+)
+def test_no_input_is_blamed_for_a_value_that_depends_on_none(notebook: Notebook, code: str) -> None:
+    notebook.must("table = jnp.ones(3)")
+    said = notebook.run(f"%%jaxjit -q -n 1{code}").message
+    assert "The value depends on no traced input, but JAX traces all" in said
+    assert "is traced. " not in said
+
+
 def test_a_shape_that_is_a_float_is_not_called_traced(notebook: Notebook) -> None:
     ran = notebook.run("%%jaxjit -q -n 1\ny = jnp.zeros(x.shape[0] / 3) + x.sum()")
     advice = "A shape needs ints: divide with `//`, or convert a number with `int`."

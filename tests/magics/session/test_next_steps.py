@@ -114,7 +114,7 @@ def test_two_runs_that_differ_offer_their_difference(notebook: Notebook) -> None
     assert ran.text.endswith(f"next: {diff}")
     notebook.must("z = 1")
     assert "7 FLOP → 15 FLOP" in notebook.must(diff).text
-    assert "There is no one report of In [99]" in str(notebook.run("%jaxdiff 99").error)
+    assert "There is no report of In [99]" in str(notebook.run("%jaxdiff 99").error)
 
 
 def test_other_arrays_alive_after_a_profiled_cell_are_no_change_of_it(notebook: Notebook) -> None:

@@ -53,9 +53,9 @@ def test_changed_lines_are_not_cut_before_what_has_changed() -> None:
     code = CodeBlock(dict(enumerate(diff, 1)), 3, language="diff")
     lines = list(Terminal(30, color=False)._part(Part(code=code)))
     assert lines == [
-        "1 │  y = f(alpha, beta, metho…",
-        "2 │ -    y = f(alpha, beta,",
+        "  │  y = f(alpha, beta, metho…",
+        "  │ -    y = f(alpha, beta,",
         "  │      method='one')",
-        "3 │ +    y = f(alpha, beta,",
+        "  │ +    y = f(alpha, beta,",
         "  │      method='two')",
     ]

@@ -11,6 +11,7 @@ import pytest
 
 from jaxscope import model as m
 from jaxscope.analysis.profile.stacks import Node
+from jaxscope.model.profile import Profile
 from jaxscope.view.base.html import Html, join
 from jaxscope.view.base.svg import images, svg
 from jaxscope.view.profile import icicle
@@ -152,6 +153,13 @@ def test_the_time_by_line_stands_open_above_the_source_and_once() -> None:
     assert "Line 4 takes" not in below
     assert "<details><summary>Profile: more</summary><h4>" in below
     assert "Profile" not in static_html(load())
+
+
+def test_a_profile_without_a_measurement_has_nothing_more() -> None:
+    none = Profile("cpu:0", (), 0, (), (), unreliable="The trace contains no instruction.")
+    html = static_html(with_profile(load(), none))
+    assert "The trace contains no instruction." in html
+    assert "Profile: more" not in html
 
 
 def test_bars_without_letters_stay_where_they_are() -> None:

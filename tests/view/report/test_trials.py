@@ -68,5 +68,7 @@ def test_two_findings_with_one_change_are_one_fix() -> None:
     assert trials.better == (made,)
     words = trials.to_text()
     assert words.count("+a") == 1
+    assert "\n  │ +a\n" in words  # its place in the diff is no line of the cell
+    assert "```diff\n+a\n```" in trials.to_markdown()
     assert "The change is that of 1." in words
     assert trials.cell(2) == "a"
