@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,12 +40,18 @@ def held_by(value: Any, items: Sequence[Any]) -> list[str | None]:
     return found
 
 
+def one_level_leaf() -> Callable[[Any], bool]:
+    """An `is_leaf` for one tree whose children are leaves, the tree itself among them."""
+    calls = itertools.count()
+    return lambda _: next(calls) > 0
+
+
 def one_level(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
     """Key and child of each child of a pytree, and the treedef of this level.
 
     Raises what the user's own flattening raises.
     """
-    pairs, tree = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda one: one is not value)
+    pairs, tree = jax.tree_util.tree_flatten_with_path(value, is_leaf=one_level_leaf())
     keys = [path[0] if path else None for path, _ in pairs]
     below = [child for _, child in pairs]
     if any(isinstance(key, FlattenedIndexKey) for key in keys):

@@ -171,10 +171,14 @@ def _missing(log: CompileLog, name: str) -> list[str]:
 
 
 def function_name(function: str | Callable[..., Any] | None) -> str:
-    """The name under which JAX reports a function; empty for None. Raises ValueError."""
+    """The name under which a function is reported; empty for None. Raises ValueError."""
     if function is None or isinstance(function, str):
         return function or ""
     found = getattr(function, "__name__", "")
+    if found == "<unnamed function>":  # a jitted object, reported under the name of its class
+        from jaxscope.capture.compiles.signature.functions import name_of  # it imports jax
+
+        found = name_of(function)
     if not found:
         raise ValueError(f"{function!r} has no __name__; give the function's name as a string.")
     return str(found)

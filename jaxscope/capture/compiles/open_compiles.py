@@ -28,7 +28,7 @@ from jaxscope.capture.compiles.open_compile import (
 )
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import EarlierTraces
-from jaxscope.capture.compiles.signature.functions import staged
+from jaxscope.capture.compiles.signature.functions import name_of, staged
 from jaxscope.capture.compiles.signature.reader import SignatureReader, static_reads
 from jaxscope.capture.compiles.traced_reads import TracedReads
 from jaxscope.capture.source.frames import CALL_FILE, RawFrame, is_user_file, user_frames
@@ -237,7 +237,7 @@ class OpenCompiles:
         raw = compile.raw
         compile.described, compile.keys = True, call.keys
         compile.request_id, compile.function_id = call.request_id, id(call.fun)
-        raw.fun_name = call.name or raw.fun_name
+        raw.fun_name = name_of(call.fun, call.name or raw.fun_name)
         raw.frames = self._attempt(user_frames, inspect.currentframe()) or ()
         if outer is not None:
             raw.inside = outer.raw.fun_name

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import NO_CODE
+from jaxscope.capture.compiles.signature.functions import name_of
 from jaxscope.capture.forms.reads import Reads, bound
 from jaxscope.capture.forms.trial import TracedForm, Trial
 from jaxscope.capture.inputs import nnx, pytrees
@@ -51,9 +52,7 @@ class FunctionCall:
         """Its `__name__`, or the class of an object such as a model, also under `jax.vmap`."""
         if getattr(self.function, "__name__", "") == "__call__" and self.args:
             return type(self.args[0]).__name__
-        function = self._users
-        inner = type(inspect.unwrap(function)).__name__
-        return getattr(function, "__name__", inner).replace("<unnamed function>", inner)
+        return name_of(self._users, getattr(self._users, "__name__", ""))
 
     @property
     def _users(self) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import jax
 
 from jaxscope.capture.inputs.traced_or_static import Choice
-from jaxscope.capture.tree_paths import one_level
+from jaxscope.capture.tree_paths import one_level, one_level_leaf
 
 
 @dataclass(slots=True)
@@ -282,7 +282,7 @@ def static_part(value: Any) -> Any:
     """The auxiliary data of a registered pytree; None for Python's own containers."""
     if is_builtin(value) or isinstance(value, tuple):
         return None
-    treedef = jax.tree_util.tree_structure(value, is_leaf=lambda node: node is not value)
+    treedef = jax.tree_util.tree_structure(value, is_leaf=one_level_leaf())
     data = treedef.node_data()
     return None if data is None else data[1]
 

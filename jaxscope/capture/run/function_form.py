@@ -162,15 +162,14 @@ class FunctionCell:
                 f"{words.listed(names, 3)} ran as decorated, so jaxscope compiled nothing. "
                 "`--block` compiles the whole cell."
             )
-        own = own_nodes(self.text.syntax.tree.body)
-        mentioned = {node.id for node in own if isinstance(node, ast.Name)}
-        handed = [name for name in defined if name in mentioned]
-        if handed:
-            names = words.listed([f"`{name}`" for name in handed], 3)
-            verb = "is" if len(handed) == 1 else "are"
+        own = list(own_nodes(self.text.syntax.tree.body))
+        inside = [n for one in own if isinstance(one, ast.Lambda) for n in ast.walk(one)]
+        mentioned = {node.id for node in (*own, *inside) if isinstance(node, ast.Name)}
+        if handed := [f"`{name}`" for name in defined if name in mentioned]:
             return (
-                f"{names} {verb} only handed to other functions here, so jaxscope compiled "
-                "nothing. `--block` compiles the whole cell."
+                f"Only other functions get or call {words.listed(handed, 3)} here, so jaxscope "
+                "compiled nothing. `--block` compiles the whole cell; with `@jax.jit` on the "
+                "function, its program is reported."
             )
         return (
             "This cell calls no function that it defines, so jaxscope compiled nothing. Call "

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Generator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
+from jaxscope.capture.compiles.signature.functions import name_of
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
 from jaxscope.capture.forms.library_jit import held_jit
 from jaxscope.capture.forms.made_of import transforms_of
@@ -172,10 +174,15 @@ class JittedFunctions:
         if known is not None or call.kind is not CompileKind.JIT:
             return known
         function = inspect.unwrap(as_written(call).fun)  # Equinox jits a function of its own
+        name = name_of(function)
+        while isinstance(function, partial):
+            function = function.func
+        if not hasattr(function, "__code__"):  # an object that is called
+            function = type(function).__call__
         code = getattr(function, "__code__", None)
         if code is None or code.co_filename != self.text.file:
             return None
-        return self._held(call, function.__name__)
+        return self._held(call, name)
 
     def _of_library(self, call: _jax.JaxCall, sources: SourceFiles) -> _Jitted | None:
         """A function that a library jits and that runs functions of the cell, such as a solver."""

@@ -14,6 +14,7 @@ import jax
 
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
+from jaxscope.capture.compiles.signature.functions import name_of
 from jaxscope.capture.forms.block import Block
 from jaxscope.capture.forms.call import (
     FunctionCall,
@@ -236,7 +237,7 @@ def _is_model(value: Any) -> bool:
 
 
 def _of_jitted(call: FunctionCall) -> WrappedCall:
-    name = getattr(call.function, "__name__", "function")
+    name = name_of(call.function, getattr(call.function, "__name__", "function"))
     args, kwargs = tuple(call.args), dict(call.kwargs)
     made = ("jit", *transforms_of(getattr(call.function, "__wrapped__", None)))
     return WrappedCall(

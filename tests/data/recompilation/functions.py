@@ -339,6 +339,32 @@ step(ones(3), 0.1)
 # -- fixed second
 step(ones(3), 0.2)
 
+# ==== a training step rebuilt with another rate in a dict
+# cause: new_function | `step` at
+# fix: Pass `config['rate']` as an argument, so that every value uses the same program.
+def make_step(config):
+    @jax.jit
+    def step(w):
+        return w - config["rate"] * w
+
+    return step
+
+slow, fast = make_step({"rate": 0.1}), make_step({"rate": 0.2})
+# -- first
+slow(ones(3))
+# -- second
+fast(ones(3))
+# -- fixed
+@jax.jit
+def step(w, rate):
+    return w - rate * w
+
+slow, fast = {"rate": 0.1}, {"rate": 0.2}
+# -- fixed first
+step(ones(3), slow["rate"])
+# -- fixed second
+step(ones(3), fast["rate"])
+
 # ==== a decorator that jits on each call
 # cause: new_function | `loss` at
 # fix: Define and jit it once, outside the loop

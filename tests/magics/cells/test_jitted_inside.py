@@ -150,6 +150,50 @@ def test_what_the_cell_jits_of_another_place_is_reported(notebook: Notebook) -> 
     np.testing.assert_allclose(notebook.names["y"], np.full((8, 4), 2 * np.sin(1)), rtol=1e-6)
 
 
+NET = """%%jaxjit -n 1 -o report
+class Net:
+    def __init__(self, w):
+        self.w = w
+    def __call__(self, x, *, scale=1.0):
+        h = x @ self.w
+        return jnp.tanh(h) * scale
+net = Net(w)
+y = """
+
+
+@pytest.mark.parametrize(
+    "call", ["jax.jit(net)(x)", "jax.jit(functools.partial(Net(w), scale=2.0))(x)"]
+)
+def test_a_jitted_object_has_the_name_of_its_class(notebook: Notebook, call: str) -> None:
+    ran = notebook.must(NET + call)
+    assert "compiled once" in " ".join(ran.text.split())
+    (program,) = notebook.names["report"].record.programs
+    assert program.name == "Net"
+    lines = {frame.span.line for one in program.equations for frame in one.frames[-1:]}
+    assert lines == {6, 7}
+
+
+def test_a_jitted_object_has_one_name_in_the_log_and_in_a_guard(notebook: Notebook) -> None:
+    notebook.must(
+        "class Model:\n    def __call__(self, x):\n        return x - 5\n"
+        "import jaxscope\ncalled = jax.jit(Model())\n"
+        "with jaxscope.expect_compiles(exactly=1, function=called):\n    called(x)"
+    )
+    ran = notebook.must("%jaxjit -n 1 called(x)")
+    assert ran.text.startswith("jit(Model)")
+
+
+def test_a_function_that_only_a_lambda_calls_can_be_jitted(notebook: Notebook) -> None:
+    cell = (
+        "%%jaxjit -n 1\nDECORATORdef cost(t):\n    return jnp.sum(t * 3)\n"
+        "y = list(map(lambda t: np.asarray(cost(t)), [ones]))"
+    )
+    ran = notebook.must(cell.replace("DECORATOR", ""))
+    assert "Only other functions get or call `cost` here" in " ".join(ran.text.split())
+    ran = notebook.must(cell.replace("DECORATOR", "@jax.jit\n"))
+    assert ran.text.startswith("jit(cost)")
+
+
 def test_a_jitted_function_of_an_earlier_cell_is_not_the_cells(notebook: Notebook) -> None:
     notebook.must("earlier = jax.jit(lambda x: x * 3)")
     ran = notebook.must("%%jaxjit\ndef helper(x):\n    return x\ny = earlier(x)")

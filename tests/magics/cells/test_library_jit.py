@@ -125,6 +125,12 @@ def test_a_call_updates_the_model_once(notebook: Notebook) -> None:
     np.testing.assert_allclose(ran.value, expected, rtol=1e-6)
 
 
+def test_a_call_of_a_filter_jit_model_has_the_name_of_its_class(notebook: Notebook) -> None:
+    notebook.must("called = eqx.filter_jit(eqx.nn.Linear(3, 2, key=jax.random.key(0)))")
+    ran = notebook.must("%jaxjit -n 1 called(jnp.ones(3))")
+    assert ran.text.startswith("jit(Linear)")
+
+
 def test_arguments_have_the_names_of_the_users_function(notebook: Notebook) -> None:
     notebook.must("@nnx.jit(static_argnums=(2,))\ndef f(m, x, n, y):\n    return m(x) * n + y")
     notebook.must("%jaxjit -n 1 -o report f(net, x, 3, x)")

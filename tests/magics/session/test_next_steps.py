@@ -58,7 +58,7 @@ def test_a_cell_that_only_hands_its_function_on_can_be_compiled_whole(notebook: 
     cell = "%%jaxjit\ndef loss(x):\n    return jnp.tanh(x).sum()\nslopes = twice(loss)(x)"
     notebook.must("twice = lambda f: lambda x: f(x) + f(2 * x)")
     ran = notebook.must(cell)
-    assert "`loss` is only handed to other functions here" in ran.text
+    assert "Only other functions get or call `loss` here" in ran.text
     assert code(notebook) == [cell.replace("%%jaxjit", "%%jaxjit --block")]
     notebook.must(code(notebook)[0])
     assert getattr(notebook.shell, NAME).session.reports[-1].programs

@@ -103,7 +103,8 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
-            if (name := root(d.path)) != d.path:
+            if "." in d.path:  # of an object, such as an optimizer: no array
+                name = root(d.path)
                 fix = f"Create `{name}` inside the jitted function, from values that are arguments."
         case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."

@@ -15,6 +15,7 @@ from jaxscope.analysis.compiles.causes.signature import CapturedValue, PartKind,
 from jaxscope.capture.compiles.signature.description import describe
 from jaxscope.capture.compiles.signature.structures import static_fields
 from jaxscope.capture.compiles.signature.values import ObjectIds
+from jaxscope.capture.tree_paths import one_level_leaf
 
 _MOST = 1000  # constants of one program: some milliseconds
 
@@ -88,6 +89,6 @@ def _unread(path: str) -> CapturedValue:
 def _fields(container: Any) -> list[tuple[str, Any]]:
     if type(container) in (list, tuple, dict):  # which may hold itself
         return []
-    tree = jax.tree_util.tree_structure(container, is_leaf=lambda one: one is not container)
+    tree = jax.tree_util.tree_structure(container, is_leaf=one_level_leaf())
     kind, static = tree.node_data() or (dict, None)
     return [] if kind is dict or static is None else static_fields(container, kind, static)

@@ -64,6 +64,19 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
     )
 
 
+def name_of(fun: Any, name: Any = "") -> str:
+    """The name of a function, or the class of an object that is called, below a `partial`, too.
+
+    `name` is JAX's, which has none for such an object. Equinox gives its wrapper no text.
+    """
+    if isinstance(name, str) and name not in ("", "<unnamed function>"):
+        return name
+    fun = inspect.unwrap(fun)
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    return str(getattr(fun, "__name__", type(fun).__name__))
+
+
 def column_of(code: types.CodeType) -> int:
     """The column of its first expression; 0 where Python was started without columns."""
     return next((column or 0 for _, _, column, end in code.co_positions() if end), 0)
