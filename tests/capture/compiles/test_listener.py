@@ -75,6 +75,25 @@ def test_one_compile_for_a_new_signature_and_none_for_a_known_one(listener):
     assert listener.notes == ()
 
 
+def test_functions_of_a_kernels_cell_are_in_its_number(listener, monkeypatch):
+    file = "/tmp/ipykernel_7/123.py"
+    names = "jaxscope.capture.source.cell_names.filename_map"
+    monkeypatch.setattr(names, lambda _: {file: 4})
+    code = "def made():\n    return jax.jit(lambda x: x * 3)\ndef run(x):\n    return jax.lax.scan("
+    code += "lambda c, v: (c + v, c), 0.0, x)"
+    space = {"jax": jax}
+    exec(compile(code, file, "exec"), space)
+    with collecting(listener) as log:
+        kept = [space["made"](), space["made"]()]
+        for f in kept:
+            f(X)
+        space["run"](X)
+        space["run"](X)
+    found = {c.kind: c.text for one in log.compiles() for c in one.causes}
+    assert " at In [4], line 2 " in found[CauseKind.NEW_FUNCTION]
+    assert found[CauseKind.EAGER_BODY].endswith("<lambda> at In [4], line 4.")
+
+
 def test_a_trace_found_in_the_cache_takes_no_time(listener):
     f = fresh()
     jax.jit(f)(X)

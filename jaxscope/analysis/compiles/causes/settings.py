@@ -118,7 +118,7 @@ def functions(
         if a.code_hash != b.code_hash:
             yield diff.Redefinition(b.called, code="edited", of_cell=True)
         return
-    place = at(b.file, b.line)
+    place = f"{b.cell}, line {b.line}" if b.cell else at(b.file, b.line)
     if a.code_id != b.code_id or not b.code_id:
         code = "edited" if a.code_hash != b.code_hash else "same"
         if code == "same" and b.is_lambda and _written(a) != _written(b):

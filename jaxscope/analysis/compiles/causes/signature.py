@@ -195,6 +195,8 @@ class JittedFunction:
     """An equal program of an earlier run of the cell would have been used again."""
     internal: bool = False
     """It is JAX's own."""
+    cell: str = ""
+    """`In [3]`, the cell of a notebook in which it is defined, as numbered at the call."""
 
     @property
     def transformed_hash(self) -> int:

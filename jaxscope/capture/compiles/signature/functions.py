@@ -23,6 +23,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.constants import Constant, described
 from jaxscope.capture.compiles.signature.description import describe
 from jaxscope.capture.compiles.signature.values import ObjectIds, code_text
+from jaxscope.capture.source.cell_names import cell_name
 from jaxscope.capture.source.frames import is_user_file
 
 _MOST_WRAPPERS = 20
@@ -61,6 +62,7 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
         captured=tuple(found[:_MOST_CAPTURED]),
         reads=reads_of({"": inner}),
         internal=file.startswith(_jax.jax_directory()),
+        cell=cell_name(file) or "",
     )
 
 

@@ -33,9 +33,11 @@ from jaxscope.capture.compiles.signature.functions import attributes_below, curr
 from jaxscope.capture.compiles.signature.structures import Structures
 from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
 from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
+from jaxscope.capture.source.cell_names import cell_name
 from jaxscope.model.compiles import CompileKind
 from jaxscope.model.program import NNX_STATE
 
+_PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
 _OPERATION_PARAMETERS = 24
 _TUPLES = 256
 _NAME = re.compile(r"\w+")
@@ -138,7 +140,8 @@ class SignatureReader:
             found = _jax.bodies(value)
             if found:
                 numbers = hash(tuple(self.ids.of(body) for body, _ in found))
-                bodies.append(ControlFlowBody(name, ", ".join(text for _, text in found), numbers))
+                text = ", ".join(_in_its_cell(text) for _, text in found)
+                bodies.append(ControlFlowBody(name, text, numbers))
             elif value is not None:
                 statics.append(StaticArgument(name, *_parameter(value), type(value).__name__))
         arguments = [
@@ -252,3 +255,13 @@ def argument_names(signature: inspect.Signature | None, count: int) -> list[str]
             names.append(parameter.name)
     names = names[:count]
     return names + [f"arg{i}" for i in range(len(names), count)]
+
+
+def _in_its_cell(text: str) -> str:
+    """`<lambda> at In [3], line 2` of a function whose file is a notebook's cell."""
+
+    def named(found: re.Match[str]) -> str:
+        cell = cell_name(found[1])
+        return f" at {cell}, line {found[2]}" if cell else found[0]
+
+    return _PLACE.sub(named, text)
