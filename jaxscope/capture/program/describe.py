@@ -21,6 +21,7 @@ from jaxscope.capture.inputs.traced_or_static import aval_text, nbytes
 from jaxscope.capture.program.stages import Handles
 from jaxscope.capture.tree_paths import leaves_with_paths
 from jaxscope.model import Cost, Effect, Environment, StageKind, Unavailable, Value, ValueKind
+from jaxscope.model.program import ABSTRACT
 from jaxscope.version import __version__
 
 # Primitives that call back into Python: every run of the program calls them.
@@ -255,6 +256,8 @@ def kind_of(leaf: Any) -> str:
     """The reason why a leaf is traced; empty for an unknown leaf."""
     from jaxscope.capture.inputs.traced_or_static import choose
 
-    if leaf is None or isinstance(leaf, jax.ShapeDtypeStruct):
+    if leaf is None:
         return ""
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return ABSTRACT
     return choose(leaf).reason if choose(leaf).traced else f"{type(leaf).__name__}, traced by jit"

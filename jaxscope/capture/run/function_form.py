@@ -164,7 +164,9 @@ class FunctionCell:
             )
         own = list(own_nodes(self.text.syntax.tree.body))
         inside = [n for one in own if isinstance(one, ast.Lambda) for n in ast.walk(one)]
-        mentioned = {node.id for node in (*own, *inside) if isinstance(node, ast.Name)}
+        nodes = [*own, *inside]
+        bases = [node.value for node in nodes if isinstance(node, ast.Attribute)]  # as in `f.lower`
+        mentioned = {n.id for n in nodes if isinstance(n, ast.Name) and n not in bases}
         if handed := [f"`{name}`" for name in defined if name in mentioned]:
             return (
                 f"Only other functions get or call {words.listed(handed, 3)} here, so jaxscope "

@@ -20,7 +20,7 @@ import jax
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.listener import Listener, collecting
-from jaxscope.capture.compiles.signature.functions import name_of
+from jaxscope.capture.compiles.signature.functions import name_of, staged
 from jaxscope.capture.compiles.signature.wrapped_calls import as_written, user_names
 from jaxscope.capture.forms.library_jit import held_jit
 from jaxscope.capture.forms.made_of import transforms_of
@@ -137,6 +137,8 @@ class JittedFunctions:
     vmaps: list[_jax.VmapEntry] = field(default_factory=list[_jax.VmapEntry])
     """Values that entered a vmap while the cell ran."""
     _functions: dict[int, _Jitted] = field(default_factory=dict[int, _Jitted])
+    _lowered: dict[str, list[RecordedCall]] = field(default_factory=dict[str, list[RecordedCall]])
+    """By name: those that the cell has lowered itself, and has not compiled yet."""
     _called: tuple[int, ...] = ()
     """Identities of the function and the arguments of the last call that was recorded."""
 
@@ -155,7 +157,8 @@ class JittedFunctions:
         hooks = collecting(
             listener,
             on_trace_start=self._on_trace,
-            on_lowering_start=lambda name: self._on_lowering(sources),
+            on_lowering_start=lambda name: self._on_lowering(name, sources),
+            on_xla_start=self._on_xla,
         )
         with hooks, observed_tracing(self.vmaps):
             yield
@@ -165,13 +168,17 @@ class JittedFunctions:
     def _on_trace(self, name: str) -> None:
         call = _jax.calling()
         if call is not None and (known := self._known(call)) is not None:
-            self._record(known, call)
+            # A call of `f.trace` or `f.lower` may not go on to XLA.
+            self.calls += [] if call.kind is CompileKind.AOT else self._recorded(known, call)
 
     def _known(self, call: _jax.JaxCall) -> _Jitted | None:
         """The function of the cell that is called, found here where only other code calls it."""
         inner = inspect.unwrap(call.fun)
         known = self._functions.get(id(inner))
-        if known is not None or call.kind is not CompileKind.JIT:
+        if call.kind is CompileKind.TRANSFORMED:
+            return None  # the program of `jax.vjp(f, x)` is not that of a call of `f`
+        by_cell = call.kind is CompileKind.AOT and staged() is None
+        if known is not None or not (by_cell or call.kind is CompileKind.JIT):
             return known
         function = inspect.unwrap(as_written(call).fun)  # Equinox jits a function of its own
         name = name_of(function)
@@ -211,10 +218,11 @@ class JittedFunctions:
         found = _Jitted(name, inner, jitted, of_library, outside=of_library)
         return self._functions.setdefault(id(inner), found)
 
-    def _record(self, known: _Jitted, call: _jax.JaxCall) -> None:
+    def _recorded(self, known: _Jitted, call: _jax.JaxCall) -> list[RecordedCall]:
+        """The call; nothing where it is part of a trace."""
         args, kwargs = tuple(call.args or ()), dict(call.kwargs or {})
         if holds_tracer((args, kwargs)):
-            return
+            return []
         self._called = (id(known), *map(id, args))
         args, kwargs = kept(known.jitted, args, kwargs)
         # A pmap does not report its donated arguments; they are those of the settings.
@@ -222,19 +230,26 @@ class JittedFunctions:
         if call.jitted is None and may_donate and _jax.info_donates(call.info) is not False:
             args, kwargs = copied((args, kwargs))
         names = user_names(call)
-        self.calls.append(RecordedCall(self, known, args, kwargs, _jax.settings_now(), names))
+        return [RecordedCall(self, known, args, kwargs, _jax.settings_now(), names)]
 
-    def _on_lowering(self, sources: SourceFiles) -> None:
+    def _on_lowering(self, name: str, sources: SourceFiles) -> None:
         call = _jax.calling()
         known = None if call is None else self._known(call) or self._of_library(call, sources)
         if call is None or known is None:
             return
-        if self._called != (id(known), *map(id, call.args or ())):
-            self._record(known, call)  # JAX had traced it inside of another function
+        calls, traced = self.calls, self._called == (id(known), *map(id, call.args or ()))
+        if call.kind is CompileKind.AOT:
+            calls, traced = self._lowered.setdefault(name, []), False
+            calls.clear()
+        if not traced:
+            calls += self._recorded(known, call)  # JAX had traced it inside of another function
         around = user_frames(inspect.currentframe()) if known.outside else ()
         tagged = tag_lowering(sources, tuple([one.locate(sources.all()) for one in around]))
-        if self.calls and self.calls[-1].function is known:
-            self.calls[-1].tagged = tagged
+        if calls and calls[-1].function is known:
+            calls[-1].tagged = tagged
+
+    def _on_xla(self, name: str) -> None:
+        self.calls += self._lowered.pop(name, [])
 
 
 def check_only(text: CellText, settings: Settings) -> None:

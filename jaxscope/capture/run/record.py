@@ -47,7 +47,7 @@ from jaxscope.model import (
     Value,
     ValueKind,
 )
-from jaxscope.model.compiles import LINKED_AGAIN
+from jaxscope.model.compiles import LINKED_AGAIN, CompileKind
 from jaxscope.model.profile import BufferTimeline, Profile
 from jaxscope.version import __version__
 
@@ -290,10 +290,15 @@ def _weight(program: Program) -> tuple[float, float]:
 
 
 def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> list[Program]:
-    """Each program with the compiles of its function; signatures of one name in their order."""
+    """Each program with the compiles of its function; signatures of one name in their order.
+
+    A compile of the function under `vjp` or another transform is of a different program.
+    """
     waiting: defaultdict[str, list[int]] = defaultdict(list)
+    called = {one.fun_name for one in compiles if one.kind is not CompileKind.TRANSFORMED}
     for index, made in enumerate(compiles):
-        waiting[made.fun_name].append(index)
+        if made.kind is not CompileKind.TRANSFORMED or made.fun_name not in called:
+            waiting[made.fun_name].append(index)
     names = [program.name for program in programs]
     result: list[Program] = []
     for program in programs:

@@ -94,10 +94,10 @@ def _time(program: Program, form: Form) -> str:
         return f"{words.seconds(first.median_s)} per call (1 run)"
     if form is Form.LOG:
         return ""
-    if form in (Form.DECORATOR, Form.FUNCTION):
-        return "run by the cell, not timed"
     if any(value.reason == ABSTRACT for value in program.inputs):
         return "not run (jax.ShapeDtypeStruct)"
+    if form in (Form.DECORATOR, Form.FUNCTION):
+        return "run by the cell, not timed"
     return "not run (runs=0)" if form is Form.CALL else "not run (-n 0)"
 
 

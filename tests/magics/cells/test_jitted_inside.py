@@ -297,6 +297,31 @@ def test_the_program_that_ran_is_reported_after_its_argument_changed(
     assert [(one.name, one.aval) for one in program.inputs] == [("held['x']", "float32[8,4]")]
 
 
+AOT = {
+    "square.lower(ones).compile()(ones)": 1,
+    "square.trace(ones).lower().compile()": 0,
+    "square.lower(jax.ShapeDtypeStruct((4, 4), 'float32')).compile()": 1,
+    "square.lower(ones).as_text(), square.trace(ones).jaxpr, square.eval_shape(ones)": 0,
+    "square.lower(ones), square(ones)": 1,
+    "square(ones), square.lower(ones).compile()": 1,
+    "square(ones), jax.vjp(square, jnp.eye(4))[1](jnp.eye(4))": 1,
+}
+
+
+@pytest.mark.parametrize("call", AOT)
+def test_a_cell_that_lowers_and_compiles_its_function_is_reported(
+    notebook: Notebook, call: str
+) -> None:
+    ran = notebook.must(
+        f"%%jaxjit -n 2 -o report\n@jax.jit\ndef square(a):\n    return a @ a\nheld = {call}"
+    )
+    assert ran.text.startswith("jit(square)" if AOT[call] else "cell")
+    found = notebook.names["report"].record.programs
+    assert [(one.name, len(one.compiles)) for one in found] == [("square", 1)] * AOT[call]
+    assert "approximate" not in ran.text
+    assert ("not run (jax.ShapeDtypeStruct)" in ran.text) == ("ShapeDtype" in call)
+
+
 def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
     notebook: Notebook,
 ) -> None:
