@@ -97,10 +97,11 @@ def newer_jax() -> str:
 
 
 def unload(shell: Any) -> None:
-    """Uninstall everything that `load` installed."""
+    """Uninstall everything that `load` installed; the settings stay, for the next load."""
     scope: JaxScope | None = getattr(shell, _ATTRIBUTE, None)
     if scope is None:
         return
+    scope.keep_settings()
     for magics in (*reversed(scope.families), scope):
         shell.events.unregister("pre_run_cell", magics.before_cell)
         shell.events.unregister("post_run_cell", magics.after_cell)

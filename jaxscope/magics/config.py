@@ -30,6 +30,7 @@ class JaxScope(Magics):
         config=True
     )
     quiet = Bool(False, help="Show one line instead of the report.").tag(config=True)
+    footer = Bool(False, help="Whether %jaxwatch is on.").tag(config=True)
     footer_s = Float(
         0.5, min=0.0, help="Seconds of compilation from which %jaxwatch on reports a cell."
     ).tag(config=True)
@@ -41,6 +42,11 @@ class JaxScope(Magics):
         self.raw_cell = ""
         self.families: tuple[Family, ...] = ()
         self.cluster: Cluster | None = None
+
+    def keep_settings(self) -> None:
+        """Leave the settings to the shell, for the next load: `%reload_ext` changes none."""
+        names = self.trait_names(config=True)
+        self._shell.config.JaxScope.update({name: getattr(self, name) for name in names})
 
     def attached(self) -> Cluster:
         """The cluster of this notebook; that of ipyparallel's default profile unless attached.

@@ -98,7 +98,6 @@ class Watching(Family):
 
     def __init__(self, shell: Any, scope: JaxScope) -> None:
         super().__init__(shell, scope)
-        self._footer = False
         self._before: list[int] = []
 
     def completers(self) -> dict[str, Completer]:
@@ -169,11 +168,11 @@ class Watching(Family):
         if given.over is not None:
             self.scope.footer_s = given.over
         if switch:
-            self._footer = switch == "on"
+            self.scope.footer = switch == "on"
         state = (
             f"on: cells that compile for {self.scope.footer_s:g} s or more, or recompile "
             "avoidably, get a one-line summary"
-            if self._footer
+            if self.scope.footer
             else "off; %jaxlog shows all compilations"
         )
         display.say(f"jaxwatch is {state}.")
@@ -237,7 +236,7 @@ class Watching(Family):
     def after_cell(self, result: Any) -> None:
         """One line under a cell that compiled for long, or recompiled avoidably."""
         since = self._before.pop() if self._before else self.scope.session.compiled
-        if not self._footer or self._before or self.scope.session.compiled == since:
+        if not self.scope.footer or self._before or self.scope.session.compiled == since:
             return
         with display.attempt("read the log"):  # must not look like the cell's failure
             session = self.scope.session

@@ -77,6 +77,7 @@ from jaxscope.capture._jax.programs import (
     donates,
     held_program,
     info_donates,
+    is_numpy_constant,
     kept_arguments,
     live_modules,
     lowered_anew,
@@ -84,6 +85,7 @@ from jaxscope.capture._jax.programs import (
     lowering_jaxpr,
     module_text,
     primitive_names,
+    renew_constants,
     traced_arguments,
     traced_jaxpr,
 )

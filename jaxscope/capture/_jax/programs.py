@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,14 @@ def constants_in(jaxpr: Any) -> list[Any]:
     `consts` of a closed jaxpr, and of those among the parameters of its equations.
     """
     found: dict[Hashable, Any] = {}
+    for one in _with_inner(jaxpr):
+        for value in getattr(one, "consts", ()) or ():
+            found.setdefault(array_key(value), value)
+    return [*found.values()]
+
+
+def _with_inner(jaxpr: Any) -> Iterator[Any]:
+    """A jaxpr, and what the parameters of its equations hold, once each."""
     waiting, seen = [jaxpr], set[int]()
     for one in waiting:
         if id(one) in seen:
@@ -91,11 +99,34 @@ def constants_in(jaxpr: Any) -> list[Any]:
         seen.add(id(one))
         if isinstance(one, (tuple, list)):
             waiting += one
-        for value in getattr(one, "consts", ()) or ():
-            found.setdefault(array_key(value), value)
+        yield one
         for equation in getattr(getattr(one, "jaxpr", one), "eqns", ()):
             waiting += equation.params.values()
-    return [*found.values()]
+
+
+def renew_constants(jaxpr: Any) -> None:
+    """Replace the NumPy constants of a jaxpr, and of those inside it, by views of their own.
+
+    `canonicalize_value` (dtypes.py, cached on jax 0.10.2 and 0.12.0.1) converts an array once for
+    as long as its `TypedNdArray` is alive: one that the code then changes in place has its old
+    values in each later trace. Seen on jax 0.8.1, 0.10.2 and 0.12.0.1. Without lists of `consts`:
+    changes nothing.
+    """
+    made: dict[int, tuple[Any, Any]] = {}
+    for one in _with_inner(jaxpr):
+        consts = getattr(one, "consts", None)
+        for index, value in enumerate(consts if isinstance(consts, list) else ()):
+            if is_numpy_constant(value):
+                own = made.setdefault(id(value), (value, type(value)(value.val, value.aval)))
+                consts[index] = own[1]
+
+
+def is_numpy_constant(value: Any) -> bool:
+    """Whether a constant of a jaxpr is an array of NumPy, of JAX's class `TypedNdArray`.
+
+    Seen on jax 0.8.1, 0.10.2 and 0.12.0.1. Without this class: False.
+    """
+    return type(value).__name__ == "TypedNdArray"
 
 
 def constant_bytes(jaxpr: Any) -> int:

@@ -13,6 +13,8 @@ import inspect
 import linecache
 import reprlib
 import sys
+import threading
+import traceback
 import types
 from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +28,7 @@ from jaxscope import words
 from jaxscope.analysis.findings import ObservedSideEffect
 from jaxscope.analysis.python.shown_text import is_shown
 from jaxscope.capture._jax import jax_directory
+from jaxscope.capture.options.refusals import IN_THREAD
 from jaxscope.capture.source.frames import is_user_file, position
 
 
@@ -61,6 +64,30 @@ _ERRORS: tuple[Any, ...] = (
     jax.errors.TracerBoolConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+
+
+@contextmanager
+def thread_errors_noted(file: str, lines: list[int | None]) -> Generator[None]:
+    """Add the line of the cell for each thread that fails because it uses a tracer.
+
+    The sentence on it is printed at once: the cell may wait for what the thread does not give.
+    """
+    original = threading.excepthook
+
+    def hook(failed: Any) -> None:
+        if not isinstance(failed.exc_value, jax.errors.UnexpectedTracerError):
+            original(failed)
+            return
+        entries = traceback.extract_tb(failed.exc_traceback)
+        lines.append(next((one.lineno for one in entries[::-1] if one.filename == file), None))
+        print(f"jaxscope: {IN_THREAD}", file=sys.stderr)  # noqa: T201
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        if threading.excepthook is hook:
+            threading.excepthook = original
 
 
 @contextmanager

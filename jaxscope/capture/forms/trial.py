@@ -22,12 +22,14 @@ from jaxscope.capture.forms.side_effects import (
     imports_run_eagerly,
     noted,
     texts_noted,
+    thread_errors_noted,
     types_noted,
 )
 from jaxscope.capture.inputs.inputs import Inputs, Substituted
 from jaxscope.capture.inputs.leaks import weakly_kept
 from jaxscope.capture.inputs.mutation import (
     MOST_OBJECTS,
+    below,
     contents,
     find_tracer,
     same_contents,
@@ -46,6 +48,7 @@ from jaxscope.capture.options.refusals import (
     refers_weakly,
     sees_tracer,
     swallowed,
+    uses_in_thread,
     uses_text,
 )
 
@@ -95,13 +98,23 @@ class Trial:
         for scope in scopes if inputs is not None else ():
             scope.update(inputs or {})
         assigned = None
+        in_threads: list[int | None] = []
         swapped = swap(places_of(self.reads, self._snapshot, copies), copies)
         try:
-            with self._snapshot.arrays_locked(), imports_run_eagerly(), noted(self.file) as caught:
+            with (
+                self._snapshot.arrays_locked(),
+                imports_run_eagerly(),
+                thread_errors_noted(self.file, in_threads),
+                noted(self.file) as caught,
+            ):
                 yield
+        except Exception:
+            if in_threads:  # what the thread should have left is missing
+                raise uses_in_thread(in_threads[0]) from None
+            raise
         finally:
-            for place, made, array in swapped:
-                place.put_back(made, array)
+            for place, copy, array in swapped:
+                place.put_back(copy, array)
             for scope, names in before:
                 changed = (n for n in (*names, *scope) if not _same(n, names, scope))
                 assigned = assigned or next(changed, None)
@@ -109,10 +122,15 @@ class Trial:
             changes = self._snapshot.changes()
             self._snapshot.restore()
             rebound = _rebound(self.reads.cells)
+        if in_threads:
+            raise uses_in_thread(in_threads[0])
+        made = {id(copy) for _, copy, _ in swapped}
         for name, cached in self.reads.caches:
             if find_tracer(cached):
                 cached.cache_clear()
                 raise keeps_results(name, self._syntax)
+            if made and any(id(item) in made for item in below(cached)):
+                cached.cache_clear()  # later calls would get the copies
         if caught:
             raise swallowed(caught[0])
         changed = [(change.path, change.container) for change in changes] + [

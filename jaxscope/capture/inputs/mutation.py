@@ -188,7 +188,12 @@ def _is_library_object(item: Any) -> bool:
 
 
 def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
-    """Whether a tracer is anywhere below `value`: in a closure, a generator, an object.
+    """Whether a tracer is anywhere below `value`: in a closure, a generator, an object."""
+    return any(isinstance(item, Tracer) for item in below(value, skip))
+
+
+def below(value: Any, skip: Iterable[int] = ()) -> Iterator[Any]:
+    """A value, and everything that it holds, up to `MOST_OBJECTS`.
 
     Walks the references that the garbage collector sees; modules, classes and the globals of
     functions are not followed.
@@ -202,8 +207,7 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
         if id(item) in seen or isinstance(item, _NOT_FOLLOWED) or _is_ours(item):
             continue
         seen.add(id(item))
-        if isinstance(item, Tracer):
-            return True
+        yield item
         if isinstance(item, types.FunctionType):
             # Not its globals and builtins: from there everything can be reached.
             queue.extend((item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__))
@@ -213,7 +217,6 @@ def find_tracer(value: Any, skip: Iterable[int] = ()) -> bool:
             queue.extend(item.gi_frame.f_locals.values())
             continue
         queue.extend(gc.get_referents(item))
-    return False
 
 
 def _is_ours(item: Any) -> bool:

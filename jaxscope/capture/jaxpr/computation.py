@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.reader import open_jaxpr
 
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -63,8 +65,17 @@ def _jaxpr(value: Any) -> Hashable:
         )
         for one in jaxpr.eqns
     ]
-    constants = tuple([Itself(one) for one in getattr(value, "consts", ())])
+    constants = tuple([_constant(one) for one in getattr(value, "consts", ())])
     return (*before, constants, *equations, tuple([atom(one) for one in jaxpr.outvars]))
+
+
+def _constant(value: Any) -> Hashable:
+    """A captured array; one of NumPy by its values, which code may change in place."""
+    if not _jax.is_numpy_constant(value):
+        return Itself(value)
+    array = np.asarray(value)
+    digest = hashlib.sha256(array.tobytes()).digest()
+    return (type(value), array.dtype, array.shape, digest)
 
 
 def _literal(value: Any) -> Hashable:

@@ -63,6 +63,7 @@ class Base:
             return leaves
 
         closed = jax.make_jaxpr(self.named(flat))(*packed)
+        _jax.renew_constants(closed)
         self.known = Untransformed(closed, self.paths)
         return []
 

@@ -120,6 +120,17 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
     )
 
 
+IN_THREAD = (
+    "A thread of the cell uses a traced value, but JAX traces in one thread: run this in a cell "
+    "without the magic."
+)
+
+
+def uses_in_thread(line: int | None) -> RefusedError:
+    """The refusal of code whose thread failed because it uses a tracer."""
+    return RefusedError(IN_THREAD if line is None else IN_THREAD[:1].lower() + IN_THREAD[1:], line)
+
+
 def keeps_tracer(place: str) -> RefusedError:
     """The refusal of code that keeps a tracer where only the collector finds it."""
     return RefusedError(

@@ -65,9 +65,10 @@ class CompileRequest:
     @calls_user_code
     def trace(self) -> Any:
         """JAX's `Traced`. Raises what the user's code raises, and what JAX raises for it."""
-        if self.traced_by is not None:
-            return self.traced_by()
-        return self.jitted.trace(*self.args, **self.kwargs)
+        own = self.traced_by is None
+        traced = self.jitted.trace(*self.args, **self.kwargs) if own else self.traced_by()
+        _jax.renew_constants(traced.jaxpr)
+        return traced
 
     @property
     def untransformed(self) -> Untransformed | None:

@@ -24,7 +24,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.inputs.mutation import find_tracer
 from jaxscope.capture.options.composition import Composition
-from jaxscope.capture.options.refusals import NOTHING_CHANGED, RefusedError
+from jaxscope.capture.options.refusals import IN_THREAD, NOTHING_CHANGED, RefusedError
 from jaxscope.capture.options.settings import SettingsError
 from jaxscope.capture.program.request import CompileRequest
 from jaxscope.capture.run import error_site, jax_errors
@@ -88,7 +88,7 @@ class CellErrors:
         """The line and the fix, or None where there is no fix."""
         line = line_of(error, self.cell.file)
         if isinstance(error, jax.errors.UnexpectedTracerError) and error_site.in_thread(error):
-            return _placed(error_site.IN_THREAD, "" if line is None else f"Line {line}")
+            return _placed(IN_THREAD, "" if line is None else f"Line {line}")
         if isinstance(error, jax.errors.UnexpectedTracerError) and (kept := self._keeps_tracer()):
             line = self.cell.syntax.first_use(kept) if line is None else line
             where = "" if line is None else f"Line {line}: "

@@ -126,12 +126,6 @@ def jitted_frame(error: BaseException, *, called: bool = False) -> FrameType | N
     return found
 
 
-IN_THREAD = (
-    "A thread of the cell uses a traced value, but JAX traces in one thread: run this in a cell "
-    "without the magic."
-)
-
-
 def in_thread(error: BaseException) -> bool:
     """Whether it was raised in a thread that the code has started."""
     modules = [one.tb_frame.f_globals.get("__name__") for one in _walk(error.__traceback__)]

@@ -52,6 +52,22 @@ def test_a_thread_that_uses_a_tracer_is_named(notebook: Notebook) -> None:
     assert "after its trace" not in ran.message
 
 
+@pytest.mark.parametrize("last", ["z = out[0]", "z = y"])
+def test_a_plain_thread_that_uses_a_tracer_is_named(
+    notebook: Notebook, capsys: pytest.CaptureFixture[str], last: str
+) -> None:
+    ran = notebook.run(
+        "%%jaxjit -q -n 1\nimport threading\nout, y = [], x * 2\n"
+        "worker = threading.Thread(target=lambda: out.append(y.sum()))\n"
+        f"worker.start()\nworker.join()\n{last}"
+    )
+    assert "Line 4: a thread of the cell uses a traced value" in ran.message
+    assert "y" not in notebook.names
+    said = ran.printed + "".join(capsys.readouterr())
+    assert "jaxscope: A thread of the cell uses a traced value" in said
+    assert "checking_leaks" not in said
+
+
 @pytest.mark.parametrize(
     "cell",
     [

@@ -697,3 +697,34 @@ def test_a_draw_in_a_trace_that_jax_keeps_is_drawn_once(notebook: Notebook) -> N
     notebook.must(cell.format("%%jaxjit -n 1\n"))
     np.testing.assert_array_equal(np.asarray(notebook.names["r"]), plain)
     assert notebook.names["after"] == after
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "collections.UserDict(w=w)['w']",
+        "held['w']",
+        "proxy['w']",
+        "globals()['w']",
+        "cached()",
+        "jax.lax.fori_loop(0, 1, lambda i, c: held['w'], v)",
+    ],
+)
+def test_an_array_that_changes_in_place_where_no_name_leads_has_its_new_values(
+    notebook: Notebook, read: str
+) -> None:
+    notebook.must(
+        "import collections, functools, types\nw = np.ones(3)\n"
+        "held = collections.UserDict(w=w)\nproxy = types.MappingProxyType({'w': w})\n"
+        "@functools.lru_cache\ndef cached(): return w\n"
+    )
+    notebook.must(
+        "%%jaxjit -q -n 1\ndef f(v):\n"
+        f"    return v * jnp.float32(1) * {read}\na = f(x)\nw += 1\nb = f(x)"
+    )
+    notebook.must(f"%%jaxgrad -q -n 1 -w x\n(x * {read.replace('v)', 'x)')}).sum()")
+    notebook.must("w += 1; first = _")
+    notebook.must(f"%%jaxgrad -q -n 1 -w x\n(x * {read.replace('v)', 'x)')}).sum()")
+    notebook.must("second = _\nassert cached() is w")
+    names = {name: np.asarray(notebook.names[name])[1] for name in ("a", "b", "first", "second")}
+    assert names == {"a": 1.0, "b": 2.0, "first": 2.0, "second": 3.0}

@@ -99,6 +99,14 @@ def test_loading_twice_changes_nothing_and_loading_again_works(notebook: Noteboo
     assert float(notebook.must("%%jaxjit -q -n 1\nx.sum()").value) == 6.0
 
 
+def test_loading_again_keeps_the_settings(notebook: Notebook) -> None:
+    notebook.must("%jaxwatch on --over 2")
+    notebook.must("%config JaxScope.quiet = True")
+    notebook.must("%reload_ext jaxscope")
+    assert "jaxwatch is on: cells that compile for 2 s or more" in notebook.must("%jaxwatch").text
+    assert len(notebook.must("%%jaxjit -n 1\ny = x * 2").text.splitlines()) == 1
+
+
 def test_defaults_of_the_configurable(notebook: Notebook) -> None:
     notebook.must("%config JaxScope.runs = 0")
     notebook.must("%config JaxScope.quiet = True")
