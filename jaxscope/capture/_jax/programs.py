@@ -115,7 +115,9 @@ def renew_constants(jaxpr: Any) -> None:
     made: dict[int, tuple[Any, Any]] = {}
     for one in _with_inner(jaxpr):
         consts = getattr(one, "consts", None)
-        for index, value in enumerate(consts if isinstance(consts, list) else ()):
+        if not isinstance(consts, list):
+            continue
+        for index, value in enumerate(consts):
             if is_numpy_constant(value):
                 own = made.setdefault(id(value), (value, type(value)(value.val, value.aval)))
                 consts[index] = own[1]

@@ -65,8 +65,10 @@ class CompileRequest:
     @calls_user_code
     def trace(self) -> Any:
         """JAX's `Traced`. Raises what the user's code raises, and what JAX raises for it."""
-        own = self.traced_by is None
-        traced = self.jitted.trace(*self.args, **self.kwargs) if own else self.traced_by()
+        if self.traced_by is not None:
+            traced = self.traced_by()
+        else:
+            traced = self.jitted.trace(*self.args, **self.kwargs)
         _jax.renew_constants(traced.jaxpr)
         return traced
 
