@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 from collections.abc import Generator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -208,11 +209,7 @@ class JittedFunctions:
         ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
         if ours or not name or not self.settings.composition.is_plain:
             return None
-        jitted = call.jitted
-        if jitted is None:
-            kind = type(jax.jit(abs))
-            held = [one for one in gc.get_objects() if type(one) is kind]
-            jitted = next((one for one in held if inspect.unwrap(one) is inner), None)
+        jitted = call.jitted or _jitted_of(inner)
         if jitted is None:
             return None
         found = _Jitted(name, inner, jitted, of_library, outside=of_library)
@@ -250,6 +247,17 @@ class JittedFunctions:
 
     def _on_xla(self, name: str) -> None:
         self.calls += self._lowered.pop(name, [])
+
+
+def _jitted_of(inner: Any) -> Any | None:
+    """JAX's own object of a function: in its module, or wherever the collector knows one."""
+    kind = type(jax.jit(abs))
+    home = sys.modules.get(str(getattr(inner, "__module__", "")))
+    for objects in (lambda: [*getattr(home, "__dict__", {}).values()], gc.get_objects):
+        for one in objects():
+            if type(one) is kind and inspect.unwrap(one) is inner:
+                return one
+    return None
 
 
 def check_only(text: CellText, settings: Settings) -> None:

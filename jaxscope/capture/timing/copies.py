@@ -28,7 +28,10 @@ def kept(
 
     Static ones stay what they are: JAX may tell them apart by their identity.
     """
-    traced, named = _jax.traced_arguments(jitted, args, kwargs)
+    try:
+        traced, named = _jax.traced_arguments(jitted, args, kwargs)
+    except Exception:  # of a different JAX: what the code changes later may be reported
+        return args, kwargs
     changeable = {id(value) for value in (*traced, *named.values())}
 
     def same(value: Any) -> Any:

@@ -138,6 +138,11 @@ def test_a_librarys_solver_is_reported_with_the_lines_of_its_function(solver: No
     assert set(lines) == {3, 4}  # the solver's own work is of the line that calls it
 
 
+def test_a_solver_that_the_collector_does_not_know_is_reported(solver: Notebook) -> None:
+    gc.freeze()  # as a program may, and then its objects are in no list
+    assert solver.must(f"%%jaxjit -n 1{SOLVER}").text.startswith("jit(_odeint_wrapper)")
+
+
 def test_what_the_cell_jits_of_another_place_is_reported(notebook: Notebook) -> None:
     notebook.must("def far(x):\n    return jnp.sin(x) * 2")
     ran = notebook.must(
