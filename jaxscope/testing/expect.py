@@ -175,7 +175,7 @@ def function_name(function: str | Callable[..., Any] | None) -> str:
     if function is None or isinstance(function, str):
         return function or ""
     found = getattr(function, "__name__", "")
-    if found == "<unnamed function>":  # a jitted object, reported under the name of its class
+    if found.startswith("<unnamed"):  # a jitted object, reported under the name of its class
         from jaxscope.capture.compiles.signature.functions import name_of  # it imports jax
 
         found = name_of(function)

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from jaxscope.capture._jax.frames import jax_frames, jax_locals
 from jaxscope.capture._jax.vmaps import array_key
 
@@ -119,8 +121,14 @@ def renew_constants(jaxpr: Any) -> None:
             continue
         for index, value in enumerate(consts):
             if is_numpy_constant(value):
-                own = made.setdefault(id(value), (value, type(value)(value.val, value.aval)))
-                consts[index] = own[1]
+                consts[index] = made.setdefault(id(value), (value, _own_view(value)))[1]
+
+
+def _own_view(value: Any) -> Any:
+    """On jax 0.8.1 the class holds the array, and later ones are arrays themselves."""
+    if isinstance(value, np.ndarray):
+        return type(value)(value.val, value.aval)
+    return copy.copy(value)
 
 
 def is_numpy_constant(value: Any) -> bool:

@@ -8,6 +8,7 @@ transforms are applied to that jaxpr. Its equations keep their places in the use
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,8 @@ class Base:
             return leaves
 
         closed = jax.make_jaxpr(self.named(flat))(*packed)
-        _jax.renew_constants(closed)
+        with suppress(Exception):  # of a different JAX: an array changed in place may be stale
+            _jax.renew_constants(closed)
         self.known = Untransformed(closed, self.paths)
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from types import FunctionType
 from typing import Any
@@ -69,7 +70,8 @@ class CompileRequest:
             traced = self.traced_by()
         else:
             traced = self.jitted.trace(*self.args, **self.kwargs)
-        _jax.renew_constants(traced.jaxpr)
+        with suppress(Exception):  # of a different JAX: an array changed in place may be stale
+            _jax.renew_constants(traced.jaxpr)
         return traced
 
     @property

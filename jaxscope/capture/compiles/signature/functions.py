@@ -71,7 +71,7 @@ def name_of(fun: Any, name: Any = "") -> str:
 
     `name` is JAX's, which has none for such an object. Equinox gives its wrapper no text.
     """
-    if isinstance(name, str) and name not in ("", "<unnamed function>"):
+    if isinstance(name, str) and name and not name.startswith("<unnamed"):
         return name
     fun = inspect.unwrap(fun)
     while isinstance(fun, functools.partial):
