@@ -126,9 +126,10 @@ def renew_constants(jaxpr: Any) -> None:
 
 def _own_view(value: Any) -> Any:
     """On jax 0.8.1 the class holds the array, and later ones are arrays themselves."""
-    if isinstance(value, np.ndarray):
-        return type(value)(value.val, value.aval)
-    return copy.copy(value)
+    if not isinstance(value, np.ndarray):
+        return copy.copy(value)
+    array: Any = value
+    return type(array)(array.val, array.aval)
 
 
 def is_numpy_constant(value: Any) -> bool:
