@@ -31,12 +31,14 @@ JaxSettings = tuple[tuple[str, Any, Any], ...]
 def settings_now() -> JaxSettings:
     """The settings of this thread: the objects with `swap_local` of `jax._src.config`.
 
-    On 0.12 the meshes are in `jax._src.mesh`.
+    On 0.12 the meshes are in `jax._src.mesh`. Seen on jax 0.8.1 to 0.12.0.1; none where these names
+    are gone, and then a call is traced again with the settings of its report.
     """
-    from jax._src import config, mesh
+    from jax import _src
 
-    held = {**vars(mesh), **vars(config)}
-    found = {name: one for name, one in held.items() if not isinstance(one, type)}
+    homes = [getattr(getattr(_src, name, None), "__dict__", {}) for name in ("mesh", "config")]
+    held = [pair for home in homes for pair in home.items()]
+    found = {name: one for name, one in held if not isinstance(one, type)}
     settable = {name: one for name, one in found.items() if hasattr(one, "swap_local")}
     return tuple([(name, one, one.value) for name, one in settable.items()])
 

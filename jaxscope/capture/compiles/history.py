@@ -26,6 +26,7 @@ from jaxscope.analysis.compiles.causes.signature import CallSignature, JittedFun
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.raw_compile import RawCompile
 from jaxscope.capture.compiles.signature.earlier_traces import comparable
+from jaxscope.capture.source.frames import located
 from jaxscope.model.compiles import Cause, CauseKind, Compile, CompileKind
 from jaxscope.model.source import Frame, Source, Span
 
@@ -95,7 +96,7 @@ class History:
     def compile_of(self, raw: RawCompile, sources: Sequence[Source] = ()) -> Compile:
         """A compilation as data, with its causes; frames refer to `sources`."""
         explained, call = self.explained(raw), raw.call
-        stack = tuple([frame.locate(sources) for frame in raw.frames])
+        stack = located(raw.frames, sources)
         return Compile(
             fun_name=raw.fun_name,
             kind=raw.kind,

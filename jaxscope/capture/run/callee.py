@@ -45,9 +45,8 @@ from jaxscope.capture.run.context import Invocation, WrappedCall
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject
-from jaxscope.capture.source.frames import user_frames
+from jaxscope.capture.source.frames import located, user_frames
 from jaxscope.capture.timing.copies import copied
-from jaxscope.model import Frame
 
 MOST_PROGRAMS = 4
 """Programs compiled for one function and the same shapes: more would cost more than they save."""
@@ -195,7 +194,8 @@ class Callee:
         captured = None
         try:
             wrapped = run.read()
-            wrapped = replace(wrapped, request=replace(wrapped.request, site=_site(cell)))
+            site = located(user_frames(inspect.currentframe()), cell.given.sources.all())
+            wrapped = replace(wrapped, request=replace(wrapped.request, site=site))
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 traced = run.trace(wrapped)
             if subject.plain is not None and subject.plain.texts:
@@ -298,13 +298,6 @@ def _results(captured: Captured, wrapped: WrappedCall) -> Any:
     with contextlib.suppress(RetracedError):
         return captured.entry.call(*args, **kwargs)
     return captured.entry.compiled(*args, **kwargs)
-
-
-def _site(cell: CellCalls) -> tuple[Frame, ...]:
-    """The frames of the cell's call."""
-    assert cell.given is not None
-    sources = cell.given.sources.all()
-    return tuple([one.locate(sources) for one in user_frames(inspect.currentframe())])
 
 
 def _kept(wrapped: WrappedCall) -> WrappedCall:

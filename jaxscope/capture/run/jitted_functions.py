@@ -35,7 +35,7 @@ from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.request import CompileRequest, Programs
 from jaxscope.capture.run import to_python
 from jaxscope.capture.run.context import ProgramFacts, WrappedCall
-from jaxscope.capture.source.frames import user_frames
+from jaxscope.capture.source.frames import located, user_frames
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.capture.timing.copies import copied, kept
 from jaxscope.capture.transforms import parameters
@@ -241,7 +241,7 @@ class JittedFunctions:
         if not traced:
             calls += self._recorded(known, call)  # JAX had traced it inside of another function
         around = user_frames(inspect.currentframe()) if known.outside else ()
-        tagged = tag_lowering(sources, tuple([one.locate(sources.all()) for one in around]))
+        tagged = tag_lowering(sources, located(around, sources.all()))
         if calls and calls[-1].function is known:
             calls[-1].tagged = tagged
 

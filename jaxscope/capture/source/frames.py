@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxscope.model.source import Frame, Source, Span
@@ -73,6 +73,11 @@ def _characters(text: str, column: int | None) -> int:
     if column is None:
         return 0
     return len(text.encode()[:column].decode(errors="ignore")) if text else column
+
+
+def located(frames: Iterable[RawFrame], sources: Sequence[Source]) -> tuple[Frame, ...]:
+    """The frames with their places in `sources`; see `RawFrame.locate`."""
+    return tuple([one.locate(sources) for one in frames])
 
 
 def user_frames(
