@@ -190,7 +190,7 @@ ECOSYSTEM = {
         at(9, "-o falls", "Numba cpu:0", "NumPy cpu:0"),
     ),
     "in-place update → .at[].set": (
-        at(10, 'attempt("rows[0]', r"x.at\[i\].set\(value\)", "-1.0"),
+        at(10, 'attempt("rows[0]', r"rows = rows.at\[0\].set\(10.0\)", "-1.0"),
         at(10, "-o in_place", "0 FLOP"),
     ),
     "state → carried value": (

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
 from jaxscope.capture.compiles.signature.functions import column_of
 from jaxscope.capture.forms.call import FunctionCall
 from jaxscope.capture.forms.made_of import options_of, transforms_of
@@ -305,7 +306,7 @@ def _kept(wrapped: WrappedCall) -> WrappedCall:
     request = wrapped.request
     if wrapped.arguments is not None and wrapped.arguments.donated:
         request = replace(request, args=copied(request.args))
-    return replace(wrapped, request=request, again=True)
+    return replace(wrapped, request=request, again=True, jax_settings=_jax.settings_now())
 
 
 def _part(given: Invocation, name: str, call: FunctionCall) -> Invocation:

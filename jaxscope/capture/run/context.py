@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from jaxscope.analysis.python.cell import CellText
+from jaxscope.capture import _jax
 from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.inputs.arguments import Arguments
@@ -142,6 +143,8 @@ class WrappedCall:
     """Arguments to run that stage with; empty to run nothing."""
     again: bool = False
     """The user's own call has run already: a program with effects is not run again."""
+    jax_settings: _jax.JaxSettings = ()
+    """Those at that call, under which it is traced, compiled and timed; empty for those of now."""
     finalize: Callable[[Any], Any] = lambda results: results
     """From the program's results, the user's value; writes what the code binds."""
     facts: Callable[[Captured], ProgramFacts] = lambda captured: ProgramFacts()

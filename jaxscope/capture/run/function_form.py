@@ -22,6 +22,7 @@ from jaxscope import words
 from jaxscope.analysis.python.cell import CellSyntax, CellText
 from jaxscope.analysis.python.marked_calls import all_codes, marked, with_hook
 from jaxscope.analysis.python.statements import own_nodes
+from jaxscope.capture import _jax
 from jaxscope.capture.forms.made_of import LIBRARIES, innermost, package_of, token
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
 from jaxscope.capture.forms.trial import execute
@@ -94,13 +95,14 @@ class FunctionCell:
             yield run, finished
         for subject, wrapped, captured in self.calls.compiled:
             run = Run(subject, given)
-            if given.settings.target is None:
-                yield run, run.run(wrapped, captured)
-                continue
+            made = run.run if given.settings.target is None else partial(_for_target, run)
             try:
-                yield run, _for_target(run, wrapped, captured)
+                with _jax.with_settings(wrapped.jax_settings):
+                    finished = made(wrapped, captured)
             except TargetError as error:
                 self.rejected[captured.request.name] = str(error)
+                continue
+            yield run, finished
 
     def close(self) -> None:
         """Let go of the arguments of its calls, once these were compiled for each target."""

@@ -11,7 +11,7 @@ import gc
 import inspect
 import sys
 from collections.abc import Generator, MutableMapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -92,7 +92,9 @@ class RecordedCall:
             again=True,
             vmaps=cell.vmaps,
         )
-        return WrappedCall(request=request, again=True, facts=self._facts)
+        return WrappedCall(
+            request=request, again=True, jax_settings=self.jax_settings, facts=self._facts
+        )
 
     @property
     def traceable(self) -> None:
@@ -100,7 +102,7 @@ class RecordedCall:
         return None
 
     def explained(self, request: CompileRequest | None = None) -> AbstractContextManager[None]:
-        return _jax.with_settings(self.jax_settings)
+        return nullcontext()
 
     def _facts(self, captured: Captured) -> ProgramFacts:
         by_path = dict(zip(captured.paths, captured.named_leaves(), strict=False))

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from jaxscope.capture import _jax
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import keeps_tracer, not_lowered
@@ -132,7 +133,7 @@ class Run:
     def finished(self) -> FinishedRun:
         """All steps until the results are there; `describe` may follow later."""
         wrapped = self.read()
-        with self.undoing():
+        with self.undoing(), _jax.with_settings(wrapped.jax_settings):
             return self.run(wrapped, self.compile(self.trace(wrapped)))
 
     def describe(self, finished: FinishedRun) -> record.Described:

@@ -289,6 +289,21 @@ def test_the_program_that_ran_with_settings_is_reported_after_them(
     assert [name for name in seen if "square" in name] == seen[:1]
 
 
+@pytest.mark.parametrize("magic", ["%%jaxjit", "%%jaxgrad", "%%jaxjit --decorate"])
+@pytest.mark.parametrize("given", ["1.0", "np.float64(1.0)", "np.arange(1.0)"])
+def test_a_call_with_settings_is_timed_with_them(
+    notebook: Notebook, magic: str, given: str
+) -> None:
+    notebook.must(
+        f"{magic} -n 2 -o report\ndef double(v):\n    return jnp.sum(v * 2.0)\n"
+        f"with jax.enable_x64(True):\n    y = double({given})"
+    )
+    (program,) = notebook.names["report"].record.programs
+    assert program.timings
+    assert [one.aval.partition("[")[0] for one in program.inputs] == ["float64"]
+    assert notebook.names["y"].dtype == np.float64
+
+
 @pytest.mark.parametrize("change", ["held['more'] = x", "held.update(x=w)", "held.clear()"])
 def test_the_program_that_ran_is_reported_after_its_argument_changed(
     notebook: Notebook, change: str
