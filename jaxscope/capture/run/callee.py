@@ -192,6 +192,7 @@ class Callee:
         failed: str | None = None
         after: RandomState | None = None
         wrapped: Any = None
+        kept: Any = None
         captured = None
         try:
             wrapped = run.read()
@@ -208,7 +209,7 @@ class Callee:
                     "with a key."
                 )
             if traced.traced.jaxpr.jaxpr.outvars or traced.traced.jaxpr.effects:
-                captured = self._compiled(run, traced, call)
+                kept, captured = _kept(wrapped), self._compiled(run, traced, call)
         except Exception as error:
             random.restore()
             del cell.recorder.printed[printed[0] :], cell.recorder.written[printed[1] :]
@@ -233,7 +234,6 @@ class Callee:
         if captured is None:
             cell.python.add(self._name)
             return wrapped.finalize([])
-        kept = _kept(wrapped)
         results = _results(captured, wrapped)
         cell.add(subject, kept, captured)
         made = subject.plain

@@ -235,6 +235,15 @@ def static_default_and_explicit():
     f(ones(4), n=2)
 
 
+@case((K.CALL_STYLE, "n"), says="`n` was passed (1) and is now left out")
+def static_default_after_another_value():
+    f = jax.jit(lambda x, n=1: x * n, static_argnames="n")
+    f(ones(4), n=1)
+    f(ones(4), n=2)
+    yield
+    f(ones(4))
+
+
 @case((K.CALL_STYLE, "y"))
 def keyword_and_position():
     f = jax.jit(lambda x, y: x * y)

@@ -41,6 +41,9 @@ class Explained:
     """The size of all differences to that one."""
 
 
+_Pair = tuple[EarlierCompile, list[Difference]]
+
+
 def explain(
     signature: CallSignature, earlier: Sequence[EarlierCompile], *, ordered: bool = True
 ) -> Explained:
@@ -58,11 +61,21 @@ def explain(
     pairs = [(one, list(_differences(one, signature))) for one in reversed(earlier)]
     distances = [sum(d.distance for d in found) for _, found in pairs]
     nearest = [pair for pair, far in zip(pairs, distances, strict=True) if far == min(distances)]
+    nearest = _with_its_values(nearest)
     if ordered:
         explained = _explained(signature, *nearest[0])
     else:
         explained = _of_any([_explained(signature, *pair) for pair in nearest])
     return replace(explained, distance=min(distances))
+
+
+def _with_its_values(tied: Sequence[_Pair]) -> Sequence[_Pair]:
+    """Without those of another value of a static argument that one call has, passed otherwise."""
+    had = {d.path for _, found in tied for d in found if d.kind is CauseKind.CALL_STYLE}
+    kinds = (CauseKind.STATIC_VALUE, CauseKind.STATIC_IDENTITY)
+    return [
+        pair for pair in tied if not any(d.kind in kinds and d.path in had for d in pair[1])
+    ] or tied
 
 
 def _of_any(tied: Sequence[Explained]) -> Explained:
