@@ -242,6 +242,8 @@ class CellLine:
     _: KW_ONLY
     eager: int
     """The eager operations among them."""
+    eager_programs: int = 0
+    """The different programs of these; 0 where they are unknown."""
     compile_s: float = 0.0
     """Part of `host_s` spent tracing, lowering and compiling."""
     others_s: float = 0.0

@@ -116,7 +116,7 @@ def cell_profile(
     by_run, by_op, covered, concurrent = _times(runs, programs)
     device: dict[int, float] = collections.defaultdict(float)
     started: dict[int, int] = collections.defaultdict(int)
-    eager: dict[int, int] = collections.defaultdict(int)
+    eager: dict[int, list[int]] = collections.defaultdict(list)
     eager_s = 0.0
     weighers = {
         number: _places(known, by_op.get(number, {}).keys()) for number, known in programs.items()
@@ -126,7 +126,7 @@ def cell_profile(
         known = programs.get(run.program)
         started[line] += 1
         if known is not None and known.eager:
-            eager[line] += 1
+            eager[line].append(run.program)
             eager_s += sum(by_run[index].values())
         places = weighers.get(run.program, {})
         for name, seconds in by_run[index].items():
@@ -145,7 +145,8 @@ def cell_profile(
             host.get(line, 0.0),
             device.get(line, 0.0),
             started.get(line, 0),
-            eager=eager.get(line, 0),
+            eager=len(eager[line]),
+            eager_programs=len(set(eager[line])),
             compile_s=compiling.get(line, 0.0),
         )
         for line in lines
@@ -157,7 +158,7 @@ def cell_profile(
         covered,
         concurrent,
         len(runs),
-        eager=sum(eager.values()),
+        eager=sum(map(len, eager.values())),
         events=events,
         compile_s=sum(compiling.values()),
         eager_s=eager_s,

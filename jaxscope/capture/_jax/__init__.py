@@ -69,6 +69,7 @@ from jaxscope.capture._jax.options import (
 )
 from jaxscope.capture._jax.programs import (
     CompiledProgram,
+    TransformedFunction,
     argument_names,
     compiled_program,
     constant_arguments,

@@ -19,6 +19,7 @@ from typing import Any
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
 from jaxscope.capture._jax.options import is_own, traced_from_own
+from jaxscope.capture._jax.programs import TransformedFunction
 from jaxscope.model.compiles import CompileKind
 
 Keys = tuple[tuple[int, int], ...]
@@ -46,8 +47,9 @@ class JaxCall:
     options: tuple[tuple[str, str], ...] = ()
     """Options of a library's jit, which JAX sees as a structure of the arguments."""
     primitive: Any = None
-    """The operation that runs outside any jit, with its parameters."""
+    """The operation that runs outside any jit."""
     params: dict[str, Any] | None = None
+    """The parameters of the operation, or of the jit that a transform calls."""
     jitted: Any = None
     """JAX's own jitted function that runs the operation."""
     transforms: tuple[str, ...] = ()
@@ -219,9 +221,17 @@ def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None
         named=known.args is not None and len(known.args) == len(args),
         keys=keys,
         transforms=_transforms(),
+        params=None if internal else {k: v for k, v in values.items() if k in _PARAMETERS},
         complete=known.complete and transforms_shown(),
         given=None if known.args is None else (tuple(known.args), dict(known.kwargs or {})),
     )
+
+
+_PARAMETERS = frozenset({
+    "jaxpr", "in_shardings", "out_shardings", "in_layouts", "out_layouts", "donated_invars",
+    "ctx_mesh", "name", "keep_unused", "inline", "compiler_options_kvs",
+})  # fmt: skip
+"""Parameters of a jit, as `_pjit_call_impl` has them on jax 0.8.1 to 0.12.0.1."""
 
 
 def _staged(values: dict[str, Any], keys: Keys) -> JaxCall:
@@ -352,12 +362,15 @@ def calling() -> JaxCall | None:
     """The jitted or pmapped call that this thread is compiling, with function and arguments.
 
     For hooks of `collecting` (`capture.compiles.listener`). An eager operation is a call of the
-    function by which JAX runs it. None outside such a call, and on a JAX whose frames have other
-    names.
+    function by which JAX runs it; what a transform makes of a function is one of its own. None
+    outside such a call, and on a JAX whose frames have other names.
     """
     call = jax_call()
     if call.jitted is not None:
         call = replace(call, fun=inspect.unwrap(call.jitted))
+    elif call.kind is CompileKind.TRANSFORMED and call.params is not None:
+        made = TransformedFunction(str(call.params.get("name", "")), call.params)
+        call = replace(call, fun=made, jitted=made)
     if call.fun is None or call.args is None:
         return None
     return call

@@ -16,12 +16,19 @@ LIBRARIES = ("jax", "jaxlib", "flax", "equinox", "jaxtyping", "beartype")
 """Packages whose wrappers JAX can trace: transforms, and checks of the arguments' types."""
 
 
+TRANSFORM = "transform"
+"""Title of a program that a transform makes of a jitted function, such as the backward pass of
+`jax.vjp`: JAX does not tell which."""
+
+
 def transforms_of(function: Any) -> tuple[str, ...]:
     """The transforms of JAX, Equinox and NNX that a function is made by, outermost first:
     `("grad", "vmap")`.
 
     A jit between them is left out. Those of JAX are missing on a JAX that does not tell.
     """
+    if isinstance(function, _jax.TransformedFunction):
+        return (TRANSFORM,)
     found: list[str] = []
     with suppress(Exception):
         while len(found) < _MOST_TRANSFORMS and (made := _made_by(function)) is not None:

@@ -13,13 +13,15 @@ from jaxscope.model.profile import CellLine, CellProfile
 
 _FEW = 3
 """Eager operations on one line from which the finding is shown."""
+_BUSY = 10
+"""Time on the device, in multiples of Python's, from which it waits for no operation."""
 
 
 def findings(
     found: CellProfile, tree: ast.AST, namespace: Mapping[str, Any]
 ) -> tuple[Finding, ...]:
     """Lines with eager operations, the costliest first."""
-    rows = [row for row in found.lines if row.eager >= _FEW]
+    rows = [row for row in found.lines if row.eager >= _FEW and not _is_busy(row)]
     rows.sort(key=lambda row: -row.host_s)
     compile_s, wall_s = words.seconds(found.compile_s), words.seconds(found.wall_s)
     compiling = f", {compile_s} of it compiling" if found.compile_s else ""
@@ -28,6 +30,12 @@ def findings(
         Finding(FindingKind.EAGER, row.line, *_advice(row, tree, namespace), evidence)
         for row in rows[:5]
     )
+
+
+def _is_busy(row: CellLine) -> bool:
+    """Whether one operation, repeated, keeps the device busy: one program would take as long."""
+    python_s = row.host_s - row.compile_s - row.others_s
+    return row.runs == row.eager and row.eager_programs == 1 and row.device_s > _BUSY * python_s
 
 
 def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple[str, str]:

@@ -114,10 +114,12 @@ class FunctionCell:
     def notes(self) -> tuple[str, ...]:
         """Notes about the calls, for the first lines of the report."""
         calls, plain = self.calls.calls, sum(self.calls.plain.values())
-        own = {call.name for call in self.jitted.calls if not call.of_library}
-        given = {call.name for call in self.jitted.calls if call.of_library}
+        jitted = self.jitted.calls
+        own = {call.name for call in jitted if not call.of_library}
+        under = {call.name for call in jitted if call.under_transform}
+        given = {call.name for call in jitted if call.of_library and not call.under_transform}
         failures = dict.fromkeys(self.calls.failures)
-        if not calls and not plain and not own and not given:
+        if not calls and not plain and not jitted:
             return tuple(failures) or (self._idle(),)
         parts = [words.count(calls, "call") + " compiled"] if calls or plain else []
         if plain:
@@ -126,6 +128,8 @@ class FunctionCell:
             parts.append(f"{', '.join(sorted(own))} jitted by the cell")
         if given:
             parts.append(f"{', '.join(sorted(given))} with functions of the cell")
+        if under:
+            parts.append(f"{', '.join(sorted(under))} under a transform")
         first = f"function form: {', '.join(parts)} · --block compiles the whole cell"
         notes = [first]
         if self.settings.target is not None and calls:

@@ -69,6 +69,10 @@ class RecordedCall:
     def of_library(self) -> bool:
         return self.function.of_library
 
+    @property
+    def under_transform(self) -> bool:
+        return isinstance(self.jitted, _jax.TransformedFunction)
+
     def read(self, device: Any = None, programs: Programs | None = None) -> WrappedCall:
         """The call for its report: JAX's own caches answer, so nothing compiles again."""
         cell = self.cell
@@ -79,10 +83,10 @@ class RecordedCall:
         if pmapped is not None:
             paths = paths_of(jitted, args)
             jitted, args, kwargs = pmapped.jitted, pmapped.args, {}
-        wrapped = getattr(jitted, "__wrapped__", None)
+        made_of = getattr(jitted, "__wrapped__", jitted if self.under_transform else None)
         request = CompileRequest(
             self.name,
-            (*composition.titles, *(transforms_of(wrapped) if composition.is_plain else ())),
+            (*composition.titles, *(transforms_of(made_of) if composition.is_plain else ())),
             jitted,
             args,
             kwargs,
@@ -197,7 +201,7 @@ class JittedFunctions:
     def _of_library(self, call: _jax.JaxCall, sources: SourceFiles) -> _Jitted | None:
         """A function that a library jits and that runs functions of the cell, such as a solver."""
         function = inspect.unwrap(as_written(call).fun)
-        by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER)
+        by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER, CompileKind.TRANSFORMED)
         if call.primitive is not None:  # an eager loop or branch, not arithmetic
             by_jit = any(any(jaxprs_in(value)) for value in (call.params or {}).values())
         jaxpr = _jax.lowering_jaxpr() if by_jit else None
@@ -208,7 +212,8 @@ class JittedFunctions:
     def _held(self, call: _jax.JaxCall, name: str, *, of_library: bool = False) -> _Jitted | None:
         """The function with JAX's own object, which is not in JAX's frames."""
         inner = inspect.unwrap(call.fun)
-        ours = str(getattr(call.fun, "__module__", "")).startswith("jaxscope.")
+        module = str(getattr(call.fun, "__module__", ""))
+        ours = call.jitted is None and module.startswith("jaxscope.")
         if ours or not name or not self.settings.composition.is_plain:
             return None
         jitted = call.jitted or _jitted_of(inner)
@@ -229,6 +234,8 @@ class JittedFunctions:
         if call.jitted is None and may_donate and _jax.info_donates(call.info) is not False:
             args, kwargs = copied((args, kwargs))
         names = user_names(call)
+        if call.kind is CompileKind.TRANSFORMED:  # the arguments of no function
+            names = tuple([f"args[{i}]" for i in range(len(args))])
         return [RecordedCall(self, known, args, kwargs, _jax.settings_now(), names)]
 
     def _on_lowering(self, name: str, sources: SourceFiles) -> None:

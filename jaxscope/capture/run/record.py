@@ -16,6 +16,7 @@ from jaxscope.analysis.cost.program import counted, product_dtype
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.capture import _jax
+from jaxscope.capture.forms.made_of import TRANSFORM
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
@@ -294,19 +295,18 @@ def _with_compiles(programs: Sequence[Program], compiles: Sequence[Compile]) -> 
 
     A compile of the function under `vjp` or another transform is of a different program.
     """
-    waiting: defaultdict[str, list[int]] = defaultdict(list)
-    called = {one.fun_name for one in compiles if one.kind is not CompileKind.TRANSFORMED}
+    waiting: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
     for index, made in enumerate(compiles):
-        if made.kind is not CompileKind.TRANSFORMED or made.fun_name not in called:
-            waiting[made.fun_name].append(index)
-    names = [program.name for program in programs]
+        waiting[made.fun_name, made.kind is CompileKind.TRANSFORMED].append(index)
+    keys = [(program.name, TRANSFORM in program.transforms) for program in programs]
     result: list[Program] = []
-    for program in programs:
-        mine = waiting[program.name]
+    for key, program in zip(keys, programs, strict=True):
+        mine = waiting[key]
         if not mine and program.transforms[:1] == ("pmap",):
-            mine = next((waiting[name] for name in _jax.PMAPPED if name in waiting), [])
-        taken = tuple(mine[:1]) if names.count(program.name) > 1 else tuple(mine)
-        waiting[program.name] = mine[len(taken) :]
+            pmapped = ((name, False) for name in _jax.PMAPPED)
+            mine = next((waiting[one] for one in pmapped if one in waiting), [])
+        taken = tuple(mine[:1]) if keys.count(key) > 1 else tuple(mine)
+        waiting[key] = mine[len(taken) :]
         result.append(replace(program, compiles=taken))
     return result
 

@@ -324,7 +324,6 @@ AOT = {
     "square.lower(ones).as_text(), square.trace(ones).jaxpr, square.eval_shape(ones)": 0,
     "square.lower(ones), square(ones)": 1,
     "square(ones), square.lower(ones).compile()": 1,
-    "square(ones), jax.vjp(square, jnp.eye(4))[1](jnp.eye(4))": 1,
 }
 
 
@@ -340,6 +339,54 @@ def test_a_cell_that_lowers_and_compiles_its_function_is_reported(
     assert [(one.name, len(one.compiles)) for one in found] == [("square", 1)] * AOT[call]
     assert "approximate" not in ran.text
     assert ("not run (jax.ShapeDtypeStruct)" in ran.text) == ("ShapeDtype" in call)
+
+
+TRANSFORMED = {
+    "jax.vjp(square, m)": [1],
+    "jax.vjp(square, m)[1](m)": [1, 2],
+    "jax.jvp(square, (m,), (m,))": [3],
+    "jax.linearize(square, m)[1](m)": [1, 2],
+    "square(m), jax.vjp(square, m)[1](m)": [1, 1, 2],
+    "jax.checkpoint(square)(m)": [1],
+}
+"""Calls, and the products of 4 × 4 matrices in each program that they compile."""
+
+
+@pytest.fixture
+def compiled() -> Iterator[list[float]]:
+    """Seconds of each program that XLA compiles."""
+    found: list[float] = []
+
+    def hear(name: str, seconds: float, **_: object) -> None:
+        if name == "/jax/core/compile/backend_compile_duration":
+            found.append(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(hear)
+    yield found
+    jax.monitoring.unregister_event_duration_listener(hear)
+
+
+@pytest.mark.parametrize("call", TRANSFORMED)
+def test_what_a_transform_makes_of_a_jitted_function_is_reported(
+    notebook: Notebook, compiled: list[float], call: str
+) -> None:
+    notebook.must("m = jnp.eye(4) + 1")
+    cell = f"@jax.jit\ndef square(a):\n    return a @ a\nheld = {call}"
+    for _ in range(2):  # what JAX compiles once for itself is then there
+        compiled.clear()
+        notebook.must(cell)
+    plainly, alone = len(compiled), notebook.names["held"]
+    ran = notebook.must(f"%%jaxjit -n 2 -o report\n{cell}")
+    programs = notebook.names["report"].record.programs
+    products = [round(one.cost.flops / (2 * 4**3)) for one in programs]
+    assert sorted(products) == TRANSFORMED[call]
+    assert [len(one.compiles) for one in programs] == [1] * len(programs)
+    assert len(compiled) == 2 * plainly  # the programs that ran: none is compiled again
+    own = [one.title for one in programs if one.title == "jit(square)"]
+    assert len(own) == call.startswith("square")
+    assert "approximate" not in ran.text
+    for before, after in zip(*map(jax.tree.leaves, (alone, notebook.names["held"])), strict=True):
+        assert np.array_equal(before, after)
 
 
 def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
