@@ -316,7 +316,8 @@ def _families(raw: RawCompile) -> Sequence[Key]:
     elif known.object_id or known.code_id:
         keys.append(("name", known.module, known.qualname, known.wrappers, way))
     elif not keys:
-        keys.append(("bare name", known.name, raw.place, way))
+        # Two backward passes of one function, with different residuals, are two programs.
+        keys.append(("bare name", known.name, raw.place, way, len(call.arguments)))
     return keys
 
 

@@ -219,7 +219,8 @@ class JittedFunctions:
         jitted = call.jitted or _jitted_of(inner)
         if jitted is None:
             return None
-        found = _Jitted(name, inner, jitted, of_library, outside=of_library)
+        outside = of_library and call.kind is not CompileKind.TRANSFORMED
+        found = _Jitted(name, inner, jitted, of_library, outside=outside)
         return self._functions.setdefault(id(inner), found)
 
     def _recorded(self, known: _Jitted, call: _jax.JaxCall) -> list[RecordedCall]:

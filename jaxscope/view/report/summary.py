@@ -145,6 +145,8 @@ def _compiles(compiles: tuple[Compile, ...], *, sure: bool) -> str:
 
 def _because(compiles: tuple[Compile, ...]) -> str:
     again = [cause for made in compiles if made.differs for cause in made.causes[:1]]
+    if again and again[0].kind is CauseKind.UNKNOWN:
+        return ", cause unknown"
     return f" because {again[0].brief}" if again else ""
 
 

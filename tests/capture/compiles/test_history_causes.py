@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from jaxscope.analysis.compiles.causes.difference import Difference, PlainKind
@@ -99,3 +101,28 @@ def test_the_causes_on_devices_of(name, on_devices):
     causes = [[tuple(cause) for cause in one] for one in shown["causes"]]
     check(name, ON_DEVICES[name], causes, shown["names"])
     assert shown["notes"] == []
+
+
+def _gradient_of_layers():
+    @jax.jit
+    def layer(w, x):
+        return jnp.tanh(x @ w)
+
+    def net(weights, x):
+        for w in weights:
+            x = layer(w, x)
+        return x.sum()
+
+    weights, x = [jnp.eye(16) * 0.1 for _ in range(3)], jnp.ones((8, 16))
+    jax.grad(jnp.sum)(x)
+    yield
+    jax.grad(net)(weights, x)
+
+
+def test_the_programs_of_one_gradient_are_no_recompilations_of_each_other():
+    """The first layer needs no gradient of its input: it has a forward and a backward program of
+    its own, with fewer residuals."""
+    _, compiles, _ = play(Case(_gradient_of_layers, ()))
+    kinds = [one.causes[0].kind for one in compiles if one.fun_name == "layer"]
+    first = CauseKind.FIRST_CALL
+    assert kinds == [first, CauseKind.UNKNOWN, first, first]

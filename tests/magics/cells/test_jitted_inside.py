@@ -389,6 +389,16 @@ def test_what_a_transform_makes_of_a_jitted_function_is_reported(
         assert np.array_equal(before, after)
 
 
+def test_a_loop_around_a_transform_is_not_traced_with_it(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\n@jax.jit\ndef square(a):\n    return a @ a\ndef fit(a):\n"
+        "    for i in range(2):\n        a, back = jax.vjp(square, a)\n"
+        "        print(i, float(back(a)[0].sum()))\n    return a\nb = fit(jnp.eye(4))"
+    )
+    assert ran.text.startswith("jit(transform(square))")
+    assert "runs only while" not in ran.text
+
+
 def test_a_function_that_returns_a_closure_is_not_told_of_the_variable_out(
     notebook: Notebook,
 ) -> None:

@@ -10,6 +10,7 @@ import json
 import pytest
 
 from jaxscope import model as m
+from jaxscope.analysis.compiles.causes.no_difference import unknown
 from jaxscope.model import Program, Value, ValueKind
 from jaxscope.model.program import ABSTRACT
 from jaxscope.view.base.document import SEPARATOR
@@ -87,6 +88,14 @@ def test_a_script_is_told_its_own_way_of_not_running() -> None:
 def test_a_function_that_only_the_cell_called_was_run() -> None:
     record = dataclasses.replace(small(timings=()), form=m.Form.DECORATOR)
     assert time_of(record) == "run by the cell, not timed"
+
+
+def test_an_unknown_cause_is_named_so() -> None:
+    record = load()
+    causes = (unknown("cell", "its arguments are not shown"),)
+    compiles = tuple([dataclasses.replace(one, causes=causes) for one in record.compiles])
+    line = first_line(dataclasses.replace(record, compiles=compiles))
+    assert "recompiled in 75 ms (trace 9, lower 5, XLA 61), cause unknown · " in line
 
 
 def compiled(*compiles: m.Compile) -> str:

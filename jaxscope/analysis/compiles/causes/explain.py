@@ -128,7 +128,10 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
         reads = settings.reread(one.signature.function, signature.function)
         found = [diff.Redefinition("", code="same", reads=reads, of_cell=True, known=known)]
     if not found and signature.transform:
-        why = f"JAX does not show what {signature.transform} changed, such as the axis of the batch"
+        part = (
+            "the axis of the batch" if "vmap" in signature.transform else "what it differentiates"
+        )
+        why = f"JAX does not show what {signature.transform} changed, such as {part}"
         return Explained((unknown(signature.function.name, why),), one.serial)
     if not found:
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
