@@ -144,6 +144,8 @@ class JittedFunctions:
     vmaps: list[_jax.VmapEntry] = field(default_factory=list[_jax.VmapEntry])
     """Values that entered a vmap while the cell ran."""
     _functions: dict[int, _Jitted] = field(default_factory=dict[int, _Jitted])
+    _traced: dict[str, list[RecordedCall]] = field(default_factory=dict[str, list[RecordedCall]])
+    """By name: those that the cell has traced itself, and has not lowered yet."""
     _lowered: dict[str, list[RecordedCall]] = field(default_factory=dict[str, list[RecordedCall]])
     """By name: those that the cell has lowered itself, and has not compiled yet."""
     _called: tuple[int, ...] = ()
@@ -175,8 +177,10 @@ class JittedFunctions:
     def _on_trace(self, name: str) -> None:
         call = _jax.calling()
         if call is not None and (known := self._known(call)) is not None:
-            # A call of `f.trace` or `f.lower` may not go on to XLA.
-            self.calls += [] if call.kind is CompileKind.AOT else self._recorded(known, call)
+            calls = self.calls
+            if call.kind is CompileKind.AOT:  # `f.trace` and `f.lower` may not go on to XLA
+                calls = self._traced.setdefault(name, [])
+            calls += self._recorded(known, call)
 
     def _known(self, call: _jax.JaxCall) -> _Jitted | None:
         """The function of the cell that is called, found here where only other code calls it."""
@@ -242,13 +246,16 @@ class JittedFunctions:
     def _on_lowering(self, name: str, sources: SourceFiles) -> None:
         call = _jax.calling()
         known = None if call is None else self._known(call) or self._of_library(call, sources)
-        if call is None or known is None:
+        calls, held = self.calls, self._traced.pop(name, [])
+        if call is None and len(held) == 1:  # `traced.lower()` does not show the call
+            calls, known = self._lowered.setdefault(name, []), held[0].function
+            calls[:] = held
+        elif call is None or known is None:
             return
-        calls, traced = self.calls, self._called == (id(known), *map(id, call.args or ()))
-        if call.kind is CompileKind.AOT:
-            calls, traced = self._lowered.setdefault(name, []), False
-            calls.clear()
-        if not traced:
+        elif call.kind is CompileKind.AOT:
+            calls = self._lowered.setdefault(name, [])
+            calls[:] = self._recorded(known, call)
+        elif self._called != (id(known), *map(id, call.args or ())):
             calls += self._recorded(known, call)  # JAX had traced it inside of another function
         around = user_frames(inspect.currentframe()) if known.outside else ()
         tagged = tag_lowering(sources, located(around, sources.all()))

@@ -319,10 +319,13 @@ def test_the_program_that_ran_is_reported_after_its_argument_changed(
 
 AOT = {
     "square.lower(ones).compile()(ones)": 1,
-    "square.trace(ones).lower().compile()": 0,
+    "square.trace(ones).lower().compile()": 1,
     "square.lower(jax.ShapeDtypeStruct((4, 4), 'float32')).compile()": 1,
     "square.lower(ones).as_text(), square.trace(ones).jaxpr, square.eval_shape(ones)": 0,
     "square.lower(ones), square(ones)": 1,
+    "square.trace(ones).lower()": 0,
+    "square.trace(ones), square(ones)": 1,
+    "square.trace(ones), square.lower(ones).compile()": 1,
     "square(ones), square.lower(ones).compile()": 1,
 }
 
