@@ -42,7 +42,7 @@ from jaxscope.capture.program import identity
 from jaxscope.capture.program.call_order import note_call
 from jaxscope.capture.program.compile import Captured
 from jaxscope.capture.program.request import TracedProgram
-from jaxscope.capture.run.context import Invocation, WrappedCall
+from jaxscope.capture.run.context import Invocation, WrappedCall, debugged
 from jaxscope.capture.run.error_notes import CellErrors, line_of
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject
@@ -88,9 +88,10 @@ class CellCalls:
         if not any(known.entry is captured.entry for *_, known in self.compiled):
             self.compiled.append((subject, wrapped, captured))
 
-    def failed(self, what: str, error: Exception, instead: str) -> None:
+    def failed(self, what: str, why: Exception | str, instead: str) -> None:
         """Note a failure of jaxscope."""
-        why = error_origin.reason(error)
+        if isinstance(why, Exception):
+            why = error_origin.reason(why)
         self.failures.append(f"jaxscope could not {what} this call ({why}), so {instead}.")
 
 
@@ -123,8 +124,9 @@ class Callee:
         """The reason why no further call is compiled."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._why:
-            return self._plainly(self._why, args, kwargs)
+        if why := debugged() or self._why:
+            plain = self._cell.settings.composition.is_plain
+            return (self._plainly if plain else self._alone)(why, args, kwargs)
         if self._cell.settings.donate and (why := self._shared_donation(args, kwargs)):
             return self._plainly(why, args, kwargs)
         given = signature(args, kwargs, self._graph)
@@ -162,6 +164,12 @@ class Callee:
             key = (self._name, why)
             self._cell.plain[key] = self._cell.plain.get(key, 0) + 1
         return self.plain(*args, **kwargs)
+
+    def _alone(self, why: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """A call under transforms that is not inspected."""
+        cell, call = self._cell, FunctionCall(self.function, args, kwargs)
+        cell.failed("inspect", why, "JAX ran it alone")
+        return run_alone(CallSubject(call, _settings_of(cell.settings, call), cell.namespace))
 
     def _traced(
         self,
@@ -220,11 +228,12 @@ class Callee:
                 failed = ""
             elif after is None or drawn is not None:
                 failed = _reason(error, cell, subject)
-                if given is not None:
-                    self._refused[given.key] = failed
         # Outside of `except`: what plain Python raises has not this error as its context.
         if failed is not None:
-            return self._plainly(failed, args, kwargs)
+            value = self._plainly(failed, args, kwargs)
+            if failed and given is not None:  # an error of plain Python's is one of its values
+                self._refused[given.key] = failed
+            return value
         if after is not None:  # maybe by another thread; what this call draws, it draws again
             return self._traced(args, kwargs, given, after)
         if drawn is not None:  # by another thread, or in a trace that JAX has kept

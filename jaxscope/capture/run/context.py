@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
+import jax
+
 from jaxscope.analysis.python.cell import CellText
 from jaxscope.capture import _jax
 from jaxscope.capture.compiles.history import BlockCompiles
@@ -25,6 +27,14 @@ from jaxscope.capture.timing.peaks import PeakCache
 from jaxscope.capture.timing.timed_calls import place
 from jaxscope.model import Form, Record, Source, TextSource, Timing, Unavailable, Value
 from jaxscope.model.compiler.compile_time import CompileTime
+
+
+def debugged() -> str:
+    """The setting under which JAX cannot compile as jaxscope asks it to, as a reason."""
+    for name in ("jax_disable_jit", "jax_check_tracer_leaks"):
+        if getattr(jax.config, name, False):
+            return f"{name} is on"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

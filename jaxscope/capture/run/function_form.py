@@ -45,6 +45,8 @@ _NOT_CALLED_ALONE = 0x0020 | 0x0080 | 0x0100 | 0x0200
 _CONTROL_FLOW = ("associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop")
 """Functions of `jax.lax` that compile the functions they are given."""
 
+_MOST_REASONS = 4
+
 
 class FunctionCell:
     """One run of a cell in function form."""
@@ -134,9 +136,14 @@ class FunctionCell:
         notes = [first]
         if self.settings.target is not None and calls:
             notes.append("The cell itself ran on this machine; only its programs are the target's.")
-        for (name, why), number in self.calls.plain.items():
+        reasons = list(self.calls.plain.items())
+        for (name, why), number in reasons[:_MOST_REASONS]:
             times = "" if number == 1 else f" {number} times"
             notes.append(f"`{name}` ran as plain Python{times}: {words.continued(why)}")
+        if rest := sum(number for _, number in reasons[_MOST_REASONS:]):
+            notes.append(
+                f"{words.count(rest, 'more call')} ran as plain Python, for other reasons."
+            )
         for name, number in self.calls.transformed.items():
             if number > MOST_TRACES:
                 notes.append(

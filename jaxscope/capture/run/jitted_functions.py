@@ -263,7 +263,9 @@ class JittedFunctions:
             calls[-1].tagged = tagged
 
     def _on_xla(self, name: str) -> None:
-        self.calls += self._lowered.pop(name, [])
+        held = self._lowered.pop(name, [])
+        if not _jax.stage_options():  # with options of its own, `f` compiles to another program
+            self.calls += held
 
 
 def _jitted_of(inner: Any) -> Any | None:

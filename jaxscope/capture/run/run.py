@@ -30,7 +30,14 @@ from jaxscope.capture.program.compile import Captured, device_and_precision
 from jaxscope.capture.program.request import Programs
 from jaxscope.capture.program.target_mesh import without_an_input
 from jaxscope.capture.run import evidence, record
-from jaxscope.capture.run.context import Invocation, Ran, RunContext, RunOrigin, invocation
+from jaxscope.capture.run.context import (
+    Invocation,
+    Ran,
+    RunContext,
+    RunOrigin,
+    debugged,
+    invocation,
+)
 from jaxscope.capture.run.error_notes import CellErrors, explained_call
 from jaxscope.capture.run.program_run import Run, run_alone
 from jaxscope.capture.run.subjects import CallSubject, CellSubject
@@ -69,7 +76,7 @@ def cell(text: CellText, settings: Settings, context: RunContext, form: Form | N
     keep, and ValueError for settings that name what is not there. The namespace is then as before
     (block form), or as Python left it (function and decorator form).
     """
-    if debugging := _debugging():
+    if debugging := debugged():
         return cell_alone(text, settings, context.namespace, form, debugging)
     _wait(settings, context)
     found = _form(text, settings, form)
@@ -129,7 +136,7 @@ def _expression(
     call = evaluate_call(asked, context.namespace)
     settable = magic != "jaxprof"
     with explained_call(call, settings.composition, context.namespace, settable=settable):
-        if debugging := _debugging():
+        if debugging := debugged():
             return _call_alone(call, settings, context, text, debugging)
         try:
             ran = _call(call, settings, context, Form.LINE, text)
@@ -220,14 +227,6 @@ def _form(text: CellText, settings: Settings, asked: Form | None) -> Form:
     named = settings.composition.input_names
     whole = not text.syntax.definitions or (named and text.syntax.alone_reads(named))
     return Form.BLOCK if whole and not settings.only else Form.FUNCTION
-
-
-def _debugging() -> str:
-    """The setting under which JAX cannot compile as jaxscope asks it to, as a reason."""
-    for name in ("jax_disable_jit", "jax_check_tracer_leaks"):
-        if getattr(jax.config, name, False):
-            return f"{name} is on"
-    return ""
 
 
 def _wait(settings: Settings, context: RunContext) -> None:

@@ -278,6 +278,16 @@ def test_wrong_shapes_are_a_reason_of_one_sentence(notebook: Notebook) -> None:
     assert "`f` ran as plain Python: line 3: TypeError: dot_general requires" in words(ran)
 
 
+def test_an_error_of_some_shapes_is_none_of_others(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\ndef f(v):\n    return v + jnp.ones(3)\nfor n in (2, 4, 3, 5, 6, 7, 3):\n"
+        "    try:\n        y = f(jnp.zeros(n))\n    except TypeError:\n        pass"
+    )
+    assert "2 calls compiled, 5 as plain Python" in words(ran)
+    assert words(ran).count("incompatible shapes for broadcasting") == 4
+    assert "1 more call ran as plain Python, for other reasons." in words(ran)
+
+
 def test_a_jitted_call_whose_error_the_cell_catches_is_left_out(notebook: Notebook) -> None:
     ran = notebook.must(
         "%%jaxjit -n 1\n@jax.jit\ndef wrong(v):\n    raise ValueError('no')\n"
@@ -409,6 +419,21 @@ def test_a_cell_runs_its_code_once_after_the_caches_were_cleared(notebook: Noteb
     ran = notebook.must(cell)
     assert "jaxscope could not" not in ran.text
     assert notebook.names["k"] == 1
+
+
+def test_a_call_for_which_the_cell_turns_jit_off_runs_as_written(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\ndef f(v):\n    return v * 2\na = f(x)\nwith jax.disable_jit():\n"
+        "    b = f(x)\nc = f(x)\nequal = bool((a == b).all() and (b == c).all())"
+    )
+    assert "2 calls compiled, 1 as plain Python" in words(ran)
+    assert "`f` ran as plain Python: jax_disable_jit is on" in words(ran)
+    assert notebook.names["equal"] is True
+    ran = notebook.must(
+        "%%jaxgrad\ndef f(v):\n    return (v ** 2).sum()\nwith jax.disable_jit():\n    g = f(x)"
+    )
+    assert "this call (jax_disable_jit is on), so JAX ran it alone." in words(ran)
+    assert (notebook.names["g"] == 2 * notebook.names["x"]).all()
 
 
 @pytest.mark.parametrize("setting", ["jax_disable_jit", "jax_check_tracer_leaks"])
