@@ -181,9 +181,10 @@ def function_cell(
         label = code if reading.callees.count(name) > 1 else name
         named = made.named(call) if call else None
         code = code if named is None else f"{name}({named})"
-        section = CellSection(frameworks.of(functions[name]), "", line, "\n" * (line - 1) + code)
+        runs_on = frameworks.of(functions[name], call or ast.parse(code))
+        section = CellSection(runs_on, "", line, "\n" * (line - 1) + code)
         timed.setdefault(label, section)
-    eager = [one for one in dict.fromkeys(reading.callees) if frameworks.runs_eagerly(one)]
+    eager = [one for one, section in timed.items() if section.name == "jax-eager"]
     notes = [f"`{one}` is not under `jax.jit`: it runs as written." for one in eager]
     setup = CellSection(SETUP, "", 1, made.setup)
     return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from jaxscope.analysis.python.statements import own_nodes
 from jaxscope.bench.cell.timed_code import USUAL
 
 
@@ -61,7 +62,7 @@ def framework(thing: Any, seen: set[int] | None = None, depth: int = 3) -> str |
         return None
     names = getattr(thing, "__globals__", {})
     found = {framework(names.get(name), seen, depth - 1) for name in _names(code)}
-    return next((one for one in ("jax-eager", "torch", "numpy") if one in found), None)
+    return _first(found)
 
 
 def _names(code: CodeType) -> set[str]:
@@ -79,24 +80,31 @@ class Frameworks:
     tree: ast.Module
     namespace: Mapping[str, Any]
 
-    def of(self, node: ast.FunctionDef | ast.Expr) -> str:
-        """The implementation that runs it as written; `jax` for a function under `jax.jit`."""
+    def of(self, node: ast.FunctionDef | ast.Expr, call: ast.AST | None = None) -> str:
+        """The implementation that runs it as written; `jax` for a function under `jax.jit`.
+
+        A function that names none, as one of `w @ w`, runs on that of the arrays in its `call`.
+        """
         if any("jit" in _named(one) for one in getattr(node, "decorator_list", [])):
             return "jax"
         found = set(self._found(node, {getattr(node, "name", "")}))
-        if not found and isinstance(node, ast.Expr):
-            return _of_arrays(node, self.namespace) or "numpy"
-        return next((one for one in ("jax-eager", "torch", "numpy") if one in found), "numpy")
+        return _first(found) or self._of_inputs(call or node) or "numpy"
+
+    def _of_inputs(self, node: ast.AST, seen: frozenset[str] = frozenset()) -> str | None:
+        """That of the arrays that it reads, as the cell or the session has made them."""
+        read = _named(node) - seen
+        made = [
+            one.value
+            for one in own_nodes(self.tree.body)
+            if isinstance(one, ast.Assign) and not read.isdisjoint(map(_target, one.targets))
+        ]
+        found = {name for one in made for name in self._found(one, set())}
+        found |= {self._of_inputs(one, seen | read) for one in made}
+        return _first(found) or _of_arrays(node, self.namespace)
 
     def of_all(self) -> frozenset[str]:
         """The frameworks of everything that the cell names."""
         return frozenset(self._found(self.tree, set()))
-
-    def runs_eagerly(self, name: str) -> bool:
-        return any(
-            isinstance(one, ast.FunctionDef) and one.name == name and self.of(one) == "jax-eager"
-            for one in self.tree.body
-        )
 
     def _found(self, node: ast.AST, seen: set[str]) -> Iterator[str]:
         imported = dict(imports(self.tree))
@@ -113,6 +121,14 @@ class Frameworks:
                 yield _RUNS_AS_WRITTEN[root]
             elif known and (found := framework(value)) is not None:
                 yield found
+
+
+def _first(found: Collection[str | None]) -> str | None:
+    return next((one for one in ("jax-eager", "torch", "numpy") if one in found), None)
+
+
+def _target(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _named(node: ast.AST) -> set[str]:

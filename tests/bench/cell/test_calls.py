@@ -80,6 +80,25 @@ def test_the_framework_is_the_one_that_the_code_calls():
     assert plan.notes() == ("`f` is not under `jax.jit`: it runs as written.",)
 
 
+@pytest.mark.parametrize(
+    ("calls", "runs_on"),
+    [
+        ("plain(x)\ngram(x)", "jax-eager"),
+        ("plain(n)\ngram(n)", "numpy"),
+        ("y = x + 1\nplain(y)\ngram(y)", "jax-eager"),
+        ("n = jnp.ones(4)\nplain(n)\ngram(n)", "jax-eager"),
+        ("x = np.ones(4)\nplain(x)\ngram(x)", "numpy"),
+        ("for k in (2, 4):\n    a = jnp.ones(k)\n    plain(a)\n    gram(a)\n", "jax-eager"),
+    ],
+)
+def test_a_function_that_names_no_framework_runs_on_that_of_its_arrays(calls: str, runs_on: str):
+    cell = "def plain(a):\n    return a @ a\n@jax.jit\ndef gram(a):\n    return jnp.dot(a, a)\n"
+    plan = planned(cell + calls, {"x": jnp.ones(4), "n": np.ones(4)})
+    assert [e.implementation for e in plan.entries] == [runs_on, "jax"]
+    eager = ("`plain` is not under `jax.jit`: it runs as written.",)
+    assert plan.notes() == (eager if runs_on == "jax-eager" else ())
+
+
 def test_sizes_of_the_line_replace_those_of_the_loop():
     cell = BOTH + "for n in (2, 4):\n    a = np.ones(n)\n    loop(a)\n    gram(a)\n"
     assert planned(cell, sizes=({"n": 8},)).sizes == ({"n": 8},)
