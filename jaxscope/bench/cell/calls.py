@@ -184,7 +184,11 @@ def function_cell(
         runs_on = frameworks.of(functions[name], call or ast.parse(code))
         section = CellSection(runs_on, "", line, "\n" * (line - 1) + code)
         timed.setdefault(label, section)
-    eager = [one for one, section in timed.items() if section.name == "jax-eager"]
+    eager = [
+        label
+        for label, section in timed.items()
+        if section.name == "jax-eager" and not frameworks.is_jitted(label.partition("(")[0])
+    ]
     notes = [f"`{one}` is not under `jax.jit`: it runs as written." for one in eager]
     setup = CellSection(SETUP, "", 1, made.setup)
     return CallCell(setup, tuple(timed.items()), reading.sizes, tuple(notes))
@@ -222,7 +226,7 @@ def expression_cell(tree: ast.Module, text: str, namespace: Mapping[str, Any]) -
             continue
         lines = "\n" * (one.lineno - 1) + code
         found[label] = CellSection(frameworks.of(one), "", one.lineno, lines)
-        jitted = any(hasattr(namespace.get(name), "lower") for name in names & called)
+        jitted = any(map(frameworks.is_jitted, names & called))
         if found[label].name == "jax-eager" and not jitted:
             notes.append(f"`{label}` is not under `jax.jit`: it runs as written.")
     if len(found) < _FEWEST:

@@ -102,6 +102,19 @@ class Frameworks:
         found |= {self._of_inputs(one, seen | read) for one in made}
         return _first(found) or _of_arrays(node, self.namespace)
 
+    def is_jitted(self, name: str) -> bool:
+        """Whether a function of the cell or the session is under `jax.jit` or a library's own."""
+        for one in reversed(self.tree.body):
+            match one:
+                case ast.FunctionDef(name=known, decorator_list=made) if known == name:
+                    pass
+                case ast.Assign(targets=[ast.Name(id=known)], value=value) if known == name:
+                    made = [value]
+                case _:
+                    continue
+            return any(part.endswith("jit") for each in made for part in _named(each))
+        return hasattr(self.namespace.get(name), "lower")
+
     def of_all(self) -> frozenset[str]:
         """The frameworks of everything that the cell names."""
         return frozenset(self._found(self.tree, set()))

@@ -99,6 +99,21 @@ def test_a_function_that_names_no_framework_runs_on_that_of_its_arrays(calls: st
     assert plan.notes() == (eager if runs_on == "jax-eager" else ())
 
 
+@pytest.mark.parametrize(
+    "setup",
+    [
+        "g = jax.jit(norm)",
+        "@jax.jit\ndef g(v):\n    return norm(v)",
+        "from flax import nnx\ng = nnx.jit(norm)",
+    ],
+)
+def test_what_the_cell_itself_jits_is_under_a_jit(setup: str):
+    space = {"x": jnp.ones(4), "norm": lambda v: jnp.sin(v)}
+    assert planned(f"{setup}\nk = norm\ng(x)\nk(x)", space).notes() == (
+        "`k(x)` is not under `jax.jit`: it runs as written.",
+    )
+
+
 def test_sizes_of_the_line_replace_those_of_the_loop():
     cell = BOTH + "for n in (2, 4):\n    a = np.ones(n)\n    loop(a)\n    gram(a)\n"
     assert planned(cell, sizes=({"n": 8},)).sizes == ({"n": 8},)
