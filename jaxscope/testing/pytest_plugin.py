@@ -151,7 +151,7 @@ def _figures(log: CompileLog) -> Figures:
     why = ""
     if worst is not None:
         what = " ".join(filter(None, (worst.what, worst.times)))
-        why = " ".join(filter(None, (f"{what} at {worst.place}: {worst.why}", worst.fix)))
+        why = " → ".join(filter(None, (f"{what} at {worst.place}: {worst.why}", worst.fix)))
     return Figures(
         compiles=len(data.compiles),
         again=len(data.recompiles),
