@@ -172,7 +172,7 @@ def test_the_summary_names_the_tests_that_compile(pytester: pytest.Pytester) -> 
             "3 compiles in * by 1 test, 2 of them again",
             "compiles  again      time  test",
             "       3      2 *  test_it.py::test_epoch",
-            "* at test_it.py:*. → Pad *",
+            "* at test_it.py:* → *",
         ]
     )
     result.stdout.no_fnmatch_line("*test_nothing*")

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.explain import NEAREST_OF, EarlierCompile, Explained, explain
@@ -276,12 +277,17 @@ class History:
 
 @dataclass(slots=True, eq=False)
 class BlockCompiles:
-    """The compilations of one block on one thread."""
+    """The compilations of one block, on its thread and on those that start inside of it."""
 
     history: History
     on_start: Mapping[int, Callable[[str], None] | None]
     """Hooks by the stage that begins, each called with the function's name."""
     on_compiled: Callable[[RawCompile], None] | None
+    thread: int = field(default_factory=threading.get_ident)
+    others: WeakSet[threading.Thread] = field(
+        default_factory=lambda: WeakSet(threading.enumerate())
+    )
+    """The threads that run when it begins: not by number, which a new one may inherit."""
     raw: list[RawCompile] = field(default_factory=list[RawCompile])
     """Everything that was traced, lowered or compiled, in the order it began."""
 

@@ -202,10 +202,14 @@ class Listener:
         """The number of XLA compilations on this thread since the listener began. Cheap."""
         return self._open.here.compile_count
 
-    @property
-    def blocks(self) -> list[BlockCompiles]:
-        """The open blocks of `collecting` on this thread."""
-        return self._open.here.blocks
+    def open_block(self, block: BlockCompiles) -> None:
+        """Collect in the block, on this thread."""
+        for blocks in (self._open.here.blocks, self._open.blocks):
+            blocks.append(block)
+
+    def close_block(self, block: BlockCompiles) -> None:
+        for blocks in (self._open.here.blocks, self._open.blocks):
+            blocks.remove(block)
 
     @property
     def open_stages(self) -> Callable[[], CompileStage | None]:
@@ -293,7 +297,9 @@ def collecting(
     on_xla_start: Callable[[str], None] | None = None,
     on_compiled: Callable[[RawCompile], None] | None = None,
 ) -> Generator[BlockCompiles]:
-    """The compilations of this block on this thread; blocks may be nested.
+    """The compilations of this block, on this thread and on those that start meanwhile.
+
+    Blocks may be nested. What a new thread compiles while several threads have blocks is of none.
 
     Hooks are called in the middle of JAX's work, while `_jax.calling`, `_jax.lowering_jaxpr` and,
     in `on_compiled`, `_jax.compiled_program` can see it. The listener notes what they raise, and
@@ -305,8 +311,8 @@ def collecting(
         CompileStage.XLA: on_xla_start,
     }
     block = BlockCompiles(listener.history, {**on_start}, on_compiled)
-    listener.blocks.append(block)
+    listener.open_block(block)
     try:
         yield block
     finally:
-        listener.blocks.remove(block)
+        listener.close_block(block)

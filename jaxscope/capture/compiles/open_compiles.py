@@ -10,7 +10,7 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -72,6 +72,8 @@ class OpenCompiles:
         self.traces = TracedReads()
         self.here = _ThreadState()
         """The state of each thread."""
+        self.blocks: list[BlockCompiles] = []
+        """The open blocks of all threads."""
         # Ahead of time, one thread may lower what another compiles: these were lowered last.
         self._lowered: deque[OpenCompile] = deque(maxlen=8)
         self.observed = False
@@ -99,7 +101,7 @@ class OpenCompiles:
             self._attempt(self.programs.lowering, compile.raw.number)
             if compile.raw.call is not None:
                 self._attempt(self._note_reads, compile.raw.call)
-        for block in tuple(thread.blocks):
+        for block in self._collecting():
             if (hook := block.on_start.get(stage)) is not None:
                 self._attempt(hook, compile.name)
         compile.own_s = max(time.perf_counter() - began - compile.inner_s, 0.0)
@@ -154,7 +156,7 @@ class OpenCompiles:
             if raw.persistent is not Persistent.OFF:
                 self._attempt(self._judge_cache, raw, compile.request)
         thread.compile_count += 1
-        for block in tuple(thread.blocks):
+        for block in self._collecting():
             if block.on_compiled is not None:
                 self._attempt(block.on_compiled, raw)
         self._finished(raw)
@@ -224,7 +226,7 @@ class OpenCompiles:
             if known.joins(CompileStage.XLA, name, call, latest=False):
                 known.stage = CompileStage.XLA  # no third thread joins it
                 self._attempt(_read_stage, known.raw, known.raw)
-                for block in self.here.blocks:
+                for block in self._collecting():
                     if all(raw is not known.raw for raw in block.raw):
                         block.raw.append(known.raw)
                 return known
@@ -245,8 +247,16 @@ class OpenCompiles:
             raw.parent = outer.raw.number or outer.raw.parent
         self._read_call(raw, call, outer)
         self.history.add(raw)
-        for block in self.here.blocks:
+        for block in self._collecting():
             block.raw.append(raw)
+
+    def _collecting(self) -> Sequence[BlockCompiles]:
+        """The open blocks of this thread, or of the one thread that may have started it."""
+        if self.here.blocks or not self.blocks:
+            return tuple(self.here.blocks)
+        here, found = threading.current_thread(), tuple(self.blocks)
+        one = len({block.thread for block in found}) == 1
+        return [block for block in found if one and here not in block.others]
 
     def _read_call(self, raw: RawCompile, call: _jax.JaxCall, outer: OpenCompile | None) -> None:
         nested = outer is not None and call.kind in (CompileKind.JIT, CompileKind.TRANSFORMED)

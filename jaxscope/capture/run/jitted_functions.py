@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
+import threading
 from collections.abc import Generator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class RecordedCall:
     """Those at the call, with which JAX has kept what it traced."""
     names: tuple[str, ...] = ()
     """The user's names of the arrays, where a library calls JAX with others."""
+    thread: int = field(default_factory=threading.get_ident)
     tagged: Tagged | None = None
     """The jaxpr as it was lowered: JAX drops what no result depends on, and tags go by jaxpr."""
 
@@ -148,8 +150,8 @@ class JittedFunctions:
     """By name: those that the cell has traced itself, and has not lowered yet."""
     _lowered: dict[str, list[RecordedCall]] = field(default_factory=dict[str, list[RecordedCall]])
     """By name: those that the cell has lowered itself, and has not compiled yet."""
-    _called: tuple[int, ...] = ()
-    """Identities of the function and the arguments of the last call that was recorded."""
+    _called: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """By thread: identities of the function and the arguments of the call recorded last."""
 
     def add(self, name: str, function: Any, *, outside: bool = False) -> None:
         """Record the calls of a jitted function, or of a wrapper around one.
@@ -232,7 +234,7 @@ class JittedFunctions:
         args, kwargs = tuple(call.args or ()), dict(call.kwargs or {})
         if holds_tracer((args, kwargs)):
             return []
-        self._called = (id(known), *map(id, args))
+        self._called[threading.get_ident()] = (id(known), *map(id, args))
         args, kwargs = kept(known.jitted, args, kwargs)
         # A pmap does not report its donated arguments; they are those of the settings.
         may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
@@ -246,7 +248,7 @@ class JittedFunctions:
     def _on_lowering(self, name: str, sources: SourceFiles) -> None:
         call = _jax.calling()
         known = None if call is None else self._known(call) or self._of_library(call, sources)
-        calls, held = self.calls, self._traced.pop(name, [])
+        calls, held, here = self.calls, self._traced.pop(name, []), threading.get_ident()
         if call is None and len(held) == 1:  # `traced.lower()` does not show the call
             calls, known = self._lowered.setdefault(name, []), held[0].function
             calls[:] = held
@@ -255,12 +257,13 @@ class JittedFunctions:
         elif call.kind is CompileKind.AOT:
             calls = self._lowered.setdefault(name, [])
             calls[:] = self._recorded(known, call)
-        elif self._called != (id(known), *map(id, call.args or ())):
+        elif self._called.get(here) != (id(known), *map(id, call.args or ())):
             calls += self._recorded(known, call)  # JAX had traced it inside of another function
         around = user_frames(inspect.currentframe()) if known.outside else ()
         tagged = tag_lowering(sources, located(around, sources.all()))
-        if calls and calls[-1].function is known:
-            calls[-1].tagged = tagged
+        last = next((one for one in reversed(calls) if one.thread == here), None)
+        if last is not None and last.function is known:
+            last.tagged = tagged
 
     def _on_xla(self, name: str) -> None:
         held = self._lowered.pop(name, [])

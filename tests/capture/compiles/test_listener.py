@@ -6,6 +6,7 @@ import contextlib
 import gc
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -622,3 +623,28 @@ def test_a_leftover_listener_would_be_noticed():
     assert installed() == tuple(n + 1 for n in before)
     leftover.__exit__()
     assert installed() == before
+
+
+def test_a_block_has_what_compiles_on_threads_that_start_inside_of_it():
+    def compiles(function):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(jax.jit(function), X).result()
+
+    with ThreadPoolExecutor(1) as earlier, Listener() as listener:
+        earlier.submit(int).result()
+        with collecting(listener) as run:
+            compiles(fresh())
+            earlier.submit(jax.jit(fresh()), X).result()
+        compiles(fresh())
+        assert len(run.compiles()) == 1
+        with collecting(listener) as run, ThreadPoolExecutor(1) as other:
+
+            def both():
+                with collecting(listener) as inner:
+                    compiles(fresh())
+                    jax.jit(fresh())(X)
+                return inner
+
+            inner = other.submit(both).result()
+        # That of the innermost thread may be of either.
+        assert (len(run.compiles()), len(inner.compiles())) == (0, 1)

@@ -214,9 +214,8 @@ def test_a_function_that_a_decorator_hides_is_not_called_handed_to_others(
         "    return called"
     )
     ran = notebook.must(
-        "%%jaxjit\nimport concurrent.futures\n@outside\ndef hidden(x):\n    return x + 1\n"
-        "with concurrent.futures.ThreadPoolExecutor() as pool:\n"
-        "    y = pool.submit(lambda: hidden(x)).result()\ny = hidden(x)"
+        "%%jaxjit\n@outside\ndef hidden(x):\n    return x + 1\n"
+        "with jax.disable_jit():\n    y = hidden(x)"
     )
     said = " ".join(ran.text.split())
     assert "`hidden` ran as decorated, so jaxscope compiled nothing." in said
@@ -391,6 +390,29 @@ def test_what_a_transform_makes_of_a_jitted_function_is_reported(
     assert "approximate" not in ran.text
     for before, after in zip(*map(jax.tree.leaves, (alone, notebook.names["held"])), strict=True):
         assert np.array_equal(before, after)
+
+
+THREADS = {
+    "a pool": "with ThreadPoolExecutor(2) as pool:\n    held = list(pool.map(square, sizes))",
+    "threads": "held = []\nones = [threading.Thread(target=lambda a=a: held.append(square(a)))"
+    " for a in sizes]\nfor one in ones:\n    one.start()\nfor one in ones:\n    one.join()",
+}
+
+
+@pytest.mark.parametrize("way", THREADS)
+def test_what_the_threads_of_a_cell_compile_is_reported(notebook: Notebook, way: str) -> None:
+    notebook.must(
+        "import threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "sizes = [jnp.ones((n, n)) for n in (8, 4, 2)]"
+    )
+    ran = notebook.must(
+        "%%jaxjit -n 1 -o report\n@jax.jit\ndef square(a):\n    return a @ a\n" + THREADS[way]
+    )
+    programs = notebook.names["report"].record.programs
+    products = sorted(round((one.cost.flops / 2) ** (1 / 3)) for one in programs)
+    assert products == [2, 4, 8]
+    assert [len(one.compiles) for one in programs] == [1, 1, 1]
+    assert "approximate" not in ran.text
 
 
 def test_a_loop_around_a_transform_is_not_traced_with_it(notebook: Notebook) -> None:
