@@ -123,6 +123,10 @@ class Applied:
 NNX_STATE = "nnx_state"
 """The argument with the arrays of all Flax NNX objects of a cell, by their paths."""
 
+TRANSFORM = "transform"
+"""Of a program that a transform makes of a jitted function, such as the backward pass of `jax.vjp`:
+JAX does not tell which."""
+
 ABSTRACT = "jax.ShapeDtypeStruct, so compiled and not run"
 """The reason of an input that has a shape and a type, and no values."""
 

@@ -11,14 +11,10 @@ from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.source.frames import is_user_file
+from jaxscope.model.program import TRANSFORM
 
 LIBRARIES = ("jax", "jaxlib", "flax", "equinox", "jaxtyping", "beartype")
 """Packages whose wrappers JAX can trace: transforms, and checks of the arguments' types."""
-
-
-TRANSFORM = "transform"
-"""Title of a program that a transform makes of a jitted function, such as the backward pass of
-`jax.vjp`: JAX does not tell which."""
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from jaxscope.analysis.cost.program import counted, product_dtype
 from jaxscope.analysis.cost.roofline import verdict
 from jaxscope.analysis.profile.warnings import SHORTEST_S
 from jaxscope.capture import _jax
-from jaxscope.capture.forms.made_of import TRANSFORM
 from jaxscope.capture.jaxpr.gradient import gradient_of
 from jaxscope.capture.profile.barriers import isolated_profile, seconds_by_source
 from jaxscope.capture.profile.memory_plan import buffers_of
@@ -50,6 +49,7 @@ from jaxscope.model import (
 )
 from jaxscope.model.compiles import LINKED_AGAIN, CompileKind
 from jaxscope.model.profile import BufferTimeline, Profile
+from jaxscope.model.program import TRANSFORM
 from jaxscope.version import __version__
 
 

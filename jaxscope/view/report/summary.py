@@ -10,8 +10,10 @@ from jaxscope.model import Compile, Cost, Form, Persistent, Program, Record, Roo
 from jaxscope.model.compiler.target import CompiledFor
 from jaxscope.model.compiles import LINKED_AGAIN, CauseKind, unobserved
 from jaxscope.model.profile import CellProfile
-from jaxscope.model.program import ABSTRACT
+from jaxscope.model.program import ABSTRACT, TRANSFORM
 from jaxscope.view.profile.hottest import hottest, hottest_of_cell
+
+_MOST_ALSO = 4
 
 
 def first_parts(record: Record) -> tuple[str, ...]:
@@ -23,6 +25,7 @@ def first_parts(record: Record) -> tuple[str, ...]:
     parts = list(program_parts(record, 0))
     if others := len(record.programs) - 1:
         same = len({program.title for program in record.programs}) == 1
+        same &= TRANSFORM not in record.programs[0].transforms
         # One function that was called in several ways, not several functions.
         parts.append(f"+{words.count(others, 'more signature' if same else 'more program')}")
     return tuple(parts)
@@ -48,11 +51,14 @@ def program_parts(record: Record, index: int) -> tuple[str, ...]:
 
 
 def also(record: Record) -> str:
-    """The programs after the first, with what made JAX compile them again, as one line."""
+    """The programs after the first, with what made JAX compile them again, as one sentence."""
     found = collections.Counter(
         program.title + _because(_compiles_of(record, program)) for program in record.programs[1:]
     )
-    return ", ".join(f"{title} × {n}" if n > 1 else title for title, n in found.items())
+    items = list(found.items())
+    named = ", ".join(f"{title} × {n}" if n > 1 else title for title, n in items[:_MOST_ALSO])
+    rest = sum(n for _, n in items[_MOST_ALSO:])
+    return f"{named} and {rest} more" if rest else named
 
 
 def _profiled(record: Record, found: CellProfile) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ import pytest
 from jaxscope import model as m
 from jaxscope.analysis.compiles.causes.no_difference import unknown
 from jaxscope.model import Program, Value, ValueKind
-from jaxscope.model.program import ABSTRACT
+from jaxscope.model.program import ABSTRACT, TRANSFORM
 from jaxscope.view.base.document import SEPARATOR
 from jaxscope.view.bundle.payload import payload
 from jaxscope.view.bundle.tabs import tabs
-from jaxscope.view.report.summary import first_parts, program_parts, titles
+from jaxscope.view.report.summary import also, first_parts, program_parts, titles
 from jaxscope.view.report.tables import no_program
 from tests.view.conftest import load, plain, with_program
 
@@ -88,6 +88,22 @@ def test_a_script_is_told_its_own_way_of_not_running() -> None:
 def test_a_function_that_only_the_cell_called_was_run() -> None:
     record = dataclasses.replace(small(timings=()), form=m.Form.DECORATOR)
     assert time_of(record) == "run by the cell, not timed"
+
+
+def test_of_many_more_programs_a_few_are_named() -> None:
+    record = small()
+    programs = [dataclasses.replace(record.programs[0], name=name) for name in "abccdeff"]
+    many = dataclasses.replace(record, programs=tuple(programs))
+    assert also(many) == "jit(b), jit(c) × 2, jit(d), jit(e) and 2 more"
+    few = dataclasses.replace(record, programs=tuple(programs[:5]))
+    assert also(few) == "jit(b), jit(c) × 2, jit(d)"
+
+
+def test_programs_of_one_transform_are_no_signatures_of_a_function() -> None:
+    record = small()
+    for transforms, noun in ((("jit",), "signatures"), (("jit", TRANSFORM), "programs")):
+        one = dataclasses.replace(record.programs[0], transforms=transforms)
+        assert f"+2 more {noun}" in first_line(dataclasses.replace(record, programs=(one,) * 3))
 
 
 def test_an_unknown_cause_is_named_so() -> None:
