@@ -46,6 +46,8 @@ class FunctionCall:
     kwargs: Mapping[str, Any]
     mentioned: Collection[str] = ()
     """Names in the text of the call."""
+    has_text: bool = False
+    """Written on the line of a magic: else its frame has no text for a traceback to show."""
 
     @property
     def name(self) -> str:
@@ -112,7 +114,8 @@ class FunctionCall:
     def plain(self) -> Any:
         """Call as plain Python, on the call's own line, where errors and library code then are."""
         code = compile("function(*args, **kwargs)", CALL_FILE, "eval")
-        return eval(code, {"function": self.function, "args": self.args, "kwargs": self.kwargs})
+        names = {"function": self.function, "args": self.args, "kwargs": self.kwargs}
+        return eval(code, {**names, "__tracebackhide__": not self.has_text})
 
 
 class PlainCall(TracedForm):
@@ -213,7 +216,7 @@ def evaluate_call(call: ast.expr, namespace: MutableMapping[str, Any]) -> Functi
     whole = ast.Expression(
         ast.Tuple([call.func, ast.Tuple(list(call.args), ast.Load()), keywords], ast.Load())
     )
-    found = FunctionCall(*_evaluated(whole, call, namespace), mentioned=mentioned)
+    found = FunctionCall(*_evaluated(whole, call, namespace), mentioned, has_text=True)
     if isinstance(getattr(found.function, "__self__", None), jax.Array):
         return _of_expression(call, namespace, mentioned)
     return found
@@ -253,7 +256,8 @@ def _of_expression(
     made.body.body = call
     function = _evaluated(made, call, namespace)
     function.__name__ = function.__qualname__ = "expression"
-    return FunctionCall(function, [namespace[name] for name in names], {}, mentioned)
+    values = [namespace[name] for name in names]
+    return FunctionCall(function, values, {}, mentioned, has_text=True)
 
 
 def is_model(value: Any) -> bool:

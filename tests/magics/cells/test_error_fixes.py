@@ -317,6 +317,13 @@ def test_a_traceback_has_neither_the_magic_nor_frames_of_jaxscope(notebook: Note
     assert "jaxscope/" not in shown
 
 
+def test_the_traceback_of_a_call_of_the_cell_has_no_frame_without_text(notebook: Notebook) -> None:
+    notebook.run("%jaxjit user_of_no_axis(x)")  # its text is not that of a call of a cell
+    ran = notebook.run("%%jaxgrad\ndef f(v):\n    return jax.lax.psum(v, 'nowhere').sum()\nf(x)")
+    assert isinstance(ran.error, NameError)
+    assert all(file != "<call>" for file, _ in ran.frames)
+
+
 def test_the_report_of_a_program_that_fails_says_so(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
