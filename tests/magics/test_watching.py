@@ -125,6 +125,14 @@ def test_a_program_of_the_session_can_be_opened_and_ours_are_not_in_its_log(
     assert made.report(0).stage("optimized_hlo").text.startswith("HloModule")
 
 
+def test_a_call_of_a_cell_with_other_shapes_fails_nowhere(notebook: Notebook) -> None:
+    cell = "%%jaxjit -n 1\ndef f(v):\n    return v * 2\nfor n in (5, 4, 3):\n    y = f(np.ones(n))"
+    notebook.must(cell)
+    found = log(notebook)
+    mine = [one for one in (*found.compiles, *found.failed) if one.fun_name == "f"]
+    assert [one.error for one in mine] == ["", "", ""]
+
+
 def test_the_views_of_a_watched_cell(notebook: Notebook) -> None:
     (data,) = notebook.must("%%jaxwatch --view html\nstep(np.ones(6))").shown
     assert set(data) == {"text/plain", "text/html"}

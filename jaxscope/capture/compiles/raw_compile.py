@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from jaxscope.analysis.compiles.causes.explain import Explained
 from jaxscope.analysis.compiles.causes.signature import CallSignature
 from jaxscope.capture.compiles.guards import Guards
+from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.source.frames import RawFrame
 from jaxscope.model.compiles import CompileKind, Persistent
 
@@ -58,8 +59,10 @@ class RawCompile:
 
     @property
     def happened(self) -> bool:
-        """False for a call that found everything in JAX's caches."""
-        return self.traced or self.lowered or self.compiled
+        """False for a call that found everything in JAX's caches, and for a second trace that
+        jaxscope refuses."""
+        refused = self.error == RetracedError.__name__
+        return not refused and (self.traced or self.lowered or self.compiled)
 
     @property
     def place(self) -> tuple[str, int]:

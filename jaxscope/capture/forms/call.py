@@ -216,7 +216,8 @@ def evaluate_call(call: ast.expr, namespace: MutableMapping[str, Any]) -> Functi
     whole = ast.Expression(
         ast.Tuple([call.func, ast.Tuple(list(call.args), ast.Load()), keywords], ast.Load())
     )
-    found = FunctionCall(*_evaluated(whole, call, namespace), mentioned, has_text=True)
+    function, args, kwargs = _evaluated(whole, call, namespace)
+    found = FunctionCall(function, args, kwargs, mentioned, has_text=True)
     if isinstance(getattr(found.function, "__self__", None), jax.Array):
         return _of_expression(call, namespace, mentioned)
     return found

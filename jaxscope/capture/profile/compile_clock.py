@@ -24,7 +24,6 @@ from jaxscope.capture.compiles.history import BlockCompiles
 from jaxscope.capture.compiles.listener import Listener, collecting
 from jaxscope.capture.compiles.open_compile import CompileStage
 from jaxscope.capture.compiles.raw_compile import RawCompile
-from jaxscope.capture.options.refusals import RetracedError
 from jaxscope.capture.profile import profiler
 from jaxscope.capture.source.frames import frame_of, is_user_file
 from jaxscope.capture.source.sources import as_typed
@@ -166,9 +165,7 @@ class CompileClock:
         self, place: Callable[[str, int], str], texts: Mapping[str, Sequence[str]]
     ) -> CompileTime | Unavailable:
         observed = self._block.raw if self._block else ()
-        # A second trace of a reused program is jaxscope's own: it is refused before it begins.
-        own = RetracedError.__name__
-        raws = [raw for raw in observed if raw.happened and raw.error != own]
+        raws = [raw for raw in observed if raw.happened]
         if not raws:
             return _NOTHING
         lowered = [raw for raw in raws if raw.lower_s and raw.number not in self._programs]
