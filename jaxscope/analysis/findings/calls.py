@@ -22,6 +22,7 @@ from jaxscope.model import (
     Record,
     Roofline,
 )
+from jaxscope.model.program import TRANSFORM
 from jaxscope.model.source import EDITED_SINCE
 from jaxscope.words import count, seconds, spread
 
@@ -133,7 +134,8 @@ def _for_one(program: Program, record: Record) -> str:
     alike = [each for each in record.programs if each.title == program.title]
     if len(alike) == 1:
         return ""
-    if len({each.inputs for each in alike}) == len(alike):
+    differ = len({each.inputs for each in alike}) == len(alike)
+    if differ and TRANSFORM not in program.transforms:
         return " for one signature"
     return f" for one of {len(alike)} programs of that name"
 
