@@ -180,7 +180,8 @@ class Compile:
     defined: Frame | None = None
     """The definition of the function, if it is the user's own."""
     transform: str = ""
-    """The transform that called an already jitted function: `vmap`, `grad`, `scan`."""
+    """The transform that called an already jitted function: `vmap`, `grad`, `scan`; "a transform"
+    where JAX does not tell which."""
     error: str = ""
     """The type of the exception that ended it; empty when it succeeded."""
 

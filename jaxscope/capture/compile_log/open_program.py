@@ -86,9 +86,10 @@ def program_of(
     paths = [argument.name + path for argument in arguments for path in argument.structure.paths]
     if len(paths) != len(program.inputs):  # it does not take all arguments of the call
         paths = [f"arg{i}" for i in range(len(program.inputs))]
+    under = raw.call.transform if raw.call is not None else ""
     shown = Program(
         raw.fun_name,
-        (raw.call.transform.split("∘")[-1],) if raw.call and raw.call.transform else ("jit",),
+        (under.split("∘")[-1].removeprefix("a "),) if under else ("jit",),
         describe.named(sorted(devices, key=lambda d: (d.platform, d.id))),
         describe.inputs(handles, paths, {}, [None] * len(paths)),
         describe.outputs(handles, ()),

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxscope.analysis.compiles.causes.difference import Difference, PlainKind
-from jaxscope.model import CauseKind
+from jaxscope.model import CauseKind, CompileKind
 from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, play
 from tests.docs.causes_page import sections
 from tests.paths import ROOT
@@ -123,6 +123,23 @@ def test_the_programs_of_one_gradient_are_no_recompilations_of_each_other():
     """The first layer needs no gradient of its input: it has a forward and a backward program of
     its own, with fewer residuals."""
     _, compiles, _ = play(Case(_gradient_of_layers, ()))
-    kinds = [one.causes[0].kind for one in compiles if one.fun_name == "layer"]
+    mine = [one for one in compiles if one.fun_name == "layer"]
+    kinds = [one.causes[0].kind for one in mine]
     first = CauseKind.FIRST_CALL
     assert kinds == [first, CauseKind.UNKNOWN, first, first]
+    assert {one.transform for one in mine} == {"grad"}
+
+
+def test_a_backward_pass_is_no_call_of_its_function():
+    """JAX runs it when `jax.vjp` has returned."""
+
+    def run():
+        square = jax.jit(lambda x: x * x)
+        x = jnp.ones(3)
+        yield
+        _, back = jax.vjp(square, x)
+        back(x)
+
+    _, compiles, _ = play(Case(run, ()))
+    found = [one.transform for one in compiles if one.kind is CompileKind.TRANSFORMED]
+    assert found == ["vjp∘linearize", "a transform"]

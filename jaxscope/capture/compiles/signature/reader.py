@@ -35,13 +35,18 @@ from jaxscope.capture.compiles.signature.values import ObjectIds, shortened
 from jaxscope.capture.compiles.signature.wrapped_calls import LIBRARY, as_written
 from jaxscope.capture.source.cell_names import cell_name
 from jaxscope.model.compiles import CompileKind
-from jaxscope.model.program import NNX_STATE
+from jaxscope.model.program import NNX_STATE, TRANSFORM
 
 _PLACE = re.compile(r" at ([^,\n]+?):(\d+)")
 _OPERATION_PARAMETERS = 24
 _TUPLES = 256
 _NAME = re.compile(r"\w+")
 _NUMPY_NUMBER = re.compile(r"np\.\w+\(([^()]*)\)")
+
+
+def _unnamed(call: _jax.JaxCall) -> str:
+    """Of a transform that is on the stack no more, as in a backward pass."""
+    return f"a {TRANSFORM}" if call.kind is CompileKind.TRANSFORMED else ""
 
 
 class SignatureReader:
@@ -107,7 +112,7 @@ class SignatureReader:
             ),
             options=(*_jax.jit_options(call.info), *call.options),
             context=self._settings(),
-            transform="∘".join(call.transforms),
+            transform="∘".join(call.transforms) or _unnamed(call),
             eager=call.is_eager,
             filtered=call.declared is not None,
             complete=call.complete and bool(self._settings()),
