@@ -98,9 +98,9 @@ def options(
     runs: int | None = None,
     device: str | None = None,
     x64: bool | None = None,
-    static: tuple[str, ...] = (),
-    traced: tuple[str, ...] = (),
-    donate: tuple[str, ...] = (),
+    static: str | tuple[str, ...] = (),
+    traced: str | tuple[str, ...] = (),
+    donate: str | tuple[str, ...] = (),
     recompile: bool | None = None,
     exact: bool | None = None,
     compile_time: bool | None = None,
@@ -137,9 +137,9 @@ def options(
         "runs": runs,
         "device": device,
         "x64": x64,
-        "static": static,
-        "traced": traced,
-        "donate": donate,
+        "static": _names(static),
+        "traced": _names(traced),
+        "donate": _names(donate),
         "recompile": recompile,
         "exact": exact,
         "compile_time": compile_time,
@@ -160,6 +160,11 @@ def options(
         yield
     finally:
         _OPTIONS.reset(token)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of parameters; one string is one name, as in `static_argnames`."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _mesh(given: str | Mapping[str, int] | None) -> str | None:

@@ -243,6 +243,12 @@ def test_settings_nest_and_the_inner_one_wins() -> None:
         assert jaxscope.inspect(layer, W, X).timings == ()
 
 
+def test_one_string_is_one_name() -> None:
+    with jaxscope.options(runs=0, static="scale", traced="x"):
+        report = jaxscope.inspect(layer, W, X, scale=2.0)
+    assert inputs(report)["scale"] == "static"
+
+
 def test_settings_that_cannot_be_met() -> None:
     with pytest.raises(ValueError, match=r"runs is -1; it must be 0 \(compile only\)"):
         jaxscope.options(runs=-1).__enter__()

@@ -68,13 +68,17 @@ def _decorator_donation(program: Program, traced: TracedCode) -> Iterator[Findin
             case _:
                 continue
         stored = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        values = (*call.args, *(keyword.value for keyword in call.keywords))
         given = [
             (parameter, argument.id)
             for parameter, argument in (
                 *zip(parameters, call.args, strict=False),
                 *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg),
             )
-            if isinstance(argument, ast.Name) and argument.id in stored
+            if isinstance(argument, ast.Name)
+            and argument.id in stored
+            # A buffer cannot be donated and given as another argument too.
+            and sum(_holds(value, argument.id) for value in values) == 1
         ]
         chosen: list[str] = []
         total = 0
@@ -128,21 +132,46 @@ def _top_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _is_kept(name: str, traced: TracedCode) -> bool:
-    """Whether the cell keeps a reference to the old array: `old = w`, `history.append(w)`."""
+    """Whether the cell has another reference to the old array: `old = w`, `history.append(w)`, or
+    `w = w0`."""
     cell = traced.cell
     for node in _where_it_is_global(cell.tree, name) if cell is not None else ():
         match node:
-            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)):
+            case ast.Assign(targets=[ast.Name(id=stored)], value=ast.Name()) if stored == name:
+                return True
+            case ast.Assign(targets=[_, _, *_] as targets) if any(_holds(t, name) for t in targets):
+                return True
+            case ast.Assign(value=item) | ast.AnnAssign(value=ast.expr() as item):
+                kept = [item]
+            case ast.AugAssign(value=ast.List() | ast.Tuple() | ast.Dict() as item):
+                kept = [item]
+            case ast.Call(func=ast.Attribute(attr=method), args=items) if method in _KEEPING:
                 kept = items
-            case ast.Assign(value=item):
-                kept = [item]
-            case ast.Call(func=ast.Attribute(attr="append"), args=[item]):
-                kept = [item]
             case _:
                 continue
-        if any(isinstance(item, ast.Name) and item.id == name for item in kept):
+        if any(_holds(item, name) for item in kept):
             return True
     return False
+
+
+_KEEPING = ("append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update")
+
+
+def _holds(value: ast.expr, name: str) -> bool:
+    """Whether a value is the array of this name itself, or a container of it."""
+    match value:
+        case ast.Name(id=found):
+            return found == name
+        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Dict(values=items):
+            return any(_holds(item, name) for item in items)
+        case ast.IfExp(body=first, orelse=second):
+            return _holds(first, name) or _holds(second, name)
+        case ast.BinOp(right=ast.List() | ast.Tuple() | ast.Dict() as second):
+            return _holds(second, name)
+        case ast.Call(func=ast.Name(id="dict" | "list" | "tuple"), args=items, keywords=named):
+            return any(_holds(item, name) for item in (*items, *(one.value for one in named)))
+        case _:
+            return False
 
 
 def _where_it_is_global(node: ast.AST, name: str) -> Iterator[ast.AST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any
@@ -22,8 +23,9 @@ def refused_donation(
     if not donated:
         return None
     own: set[int] = set()
+    roots = {re.split(r"[.\[]", path)[0] for path in donated.values()}
     # Those come first, so that the first of them is not taken for another holder.
-    for name in sorted(namespace, key=lambda name: name not in given):
+    for name in sorted(namespace, key=lambda name: (name not in given, name not in roots)):
         # IPython's history (`_`, `_3`, `Out`) holds what was shown.
         if name.startswith("_") or name in ("In", "Out"):
             continue
