@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from jaxscope.bench.cell.sections import CellError, CellSection, sections
-from jaxscope.bench.cell.timed_code import TimedCode, describe_error, timed_code
+from jaxscope.bench.cell.timed_code import TIMED, TimedCode, describe_error, timed_code
 
 
 def section(text: str) -> CellSection:
@@ -113,3 +113,11 @@ def test_a_quoted_text_of_several_lines_does_not_end_the_sentence_of_an_error(
     text: str, shown: str
 ):
     assert describe_error(ValueError(text)) == f"ValueError: {shown}"
+
+
+def test_a_name_that_the_timed_call_does_not_find_is_an_input_without_a_value() -> None:
+    with pytest.raises(NameError) as caught:
+        exec(f"def {TIMED}():\n    return f(n)\n{TIMED}()", {"f": abs})
+    assert describe_error(caught.value).endswith(
+        "name 'n' is not defined. An input needs a value: `n=3` or `n=normal(1000)`"
+    )
