@@ -107,7 +107,9 @@ def describe_error(error: BaseException) -> str:
         first = rest.rpartition("\n")[2]  # XLA's text for a callback that raises
     first = first.rstrip(".")
     if isinstance(error, NameError) and codes[-1:] and codes[-1].co_name == TIMED:
-        first += f". An input needs a value: `{error.name}=3` or `{error.name}=normal(1000)`"
+        first += (
+            f". Define it, or give the input a value: `{error.name}=3`, `{error.name}=normal(1000)`"
+        )
     return f"{name}: {first}" if first else name
 
 

@@ -119,5 +119,5 @@ def test_a_name_that_the_timed_call_does_not_find_is_an_input_without_a_value() 
     with pytest.raises(NameError) as caught:
         exec(f"def {TIMED}():\n    return f(n)\n{TIMED}()", {"f": abs})
     assert describe_error(caught.value).endswith(
-        "name 'n' is not defined. An input needs a value: `n=3` or `n=normal(1000)`"
+        "name 'n' is not defined. Define it, or give the input a value: `n=3`, `n=normal(1000)`"
     )
