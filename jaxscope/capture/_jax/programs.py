@@ -46,6 +46,9 @@ class TransformedFunction:
         """`params` are those of the primitive, with the closed jaxpr."""
         self.__name__ = name
         self._params = dict(params)
+        donated = self._params.get("donated_invars") or ()
+        self.donated = tuple([i for i, is_donated in enumerate(donated) if is_donated])
+        """Positions of the arguments that a call donates."""
 
     def __call__(self, *args: Any) -> Any:
         from jax.extend.core import primitives
@@ -57,7 +60,8 @@ class TransformedFunction:
         import jax
         from jax.extend.core import jaxpr_as_fun
 
-        traced = copy.copy(jax.jit(jaxpr_as_fun(self._params["jaxpr"])).trace(*args))
+        function = jaxpr_as_fun(self._params["jaxpr"])
+        traced = copy.copy(jax.jit(function, donate_argnums=self.donated).trace(*args))
         known = {name: value for name, value in self._params.items() if name in traced._params}
         traced._params = {**traced._params, **known}
         return traced

@@ -205,9 +205,9 @@ class JittedFunctions:
         return self._held(call, name)
 
     def _of_library(self, call: _jax.JaxCall, sources: SourceFiles) -> _Jitted | None:
-        """A function that a library jits and that runs functions of the cell, such as a solver."""
+        """What a library jits and a transform makes, and that runs functions of the cell."""
         function = inspect.unwrap(as_written(call).fun)
-        by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER, CompileKind.TRANSFORMED)
+        by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER) or call.jitted is not None
         if call.primitive is not None:  # an eager loop or branch, not arithmetic
             by_jit = any(any(jaxprs_in(value)) for value in (call.params or {}).values())
         jaxpr = _jax.lowering_jaxpr() if by_jit else None
@@ -238,7 +238,8 @@ class JittedFunctions:
         args, kwargs = kept(known.jitted, args, kwargs)
         # A pmap does not report its donated arguments; they are those of the settings.
         may_donate = self.settings.donate or self.settings.composition.segments[0].name != "pmap"
-        if call.jitted is None and may_donate and _jax.info_donates(call.info) is not False:
+        donates = call.jitted is None and may_donate and _jax.info_donates(call.info) is not False
+        if donates or getattr(call.jitted, "donated", ()):
             args, kwargs = copied((args, kwargs))
         names = user_names(call)
         if call.kind is CompileKind.TRANSFORMED:  # the arguments of no function

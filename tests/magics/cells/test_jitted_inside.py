@@ -392,6 +392,22 @@ def test_what_a_transform_makes_of_a_jitted_function_is_reported(
         assert np.array_equal(before, after)
 
 
+def test_what_a_transform_makes_of_a_function_that_donates_is_run_on_copies(
+    notebook: Notebook,
+) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 2 -o report\n@functools.partial(jax.jit, donate_argnums=0)\ndef double(a):\n"
+        "    return a * 2\na, b = jnp.eye(4) + 0, jnp.eye(4) + 1\ny, dy = jax.jvp(double, (a,), (b,))"
+        "\nz, back = jax.vjp(double, jnp.eye(4) + 3)\nback(z)"
+    )
+    assert ran.text.startswith("jit(transform(double))")
+    programs = notebook.names["report"].record.programs
+    assert [len(one.compiles) for one in programs] == [1, 1, 1]
+    assert all(one.timings for one in programs)
+    notebook.must("g, = back(z)")
+    assert np.array_equal(notebook.names["g"], 2 * notebook.names["z"])
+
+
 THREADS = {
     "a pool": "with ThreadPoolExecutor(2) as pool:\n    held = list(pool.map(square, sizes))",
     "threads": "held = []\nones = [threading.Thread(target=lambda a=a: held.append(square(a)))"
