@@ -397,8 +397,9 @@ def test_what_a_transform_makes_of_a_function_that_donates_is_run_on_copies(
 ) -> None:
     ran = notebook.must(
         "%%jaxjit -n 2 -o report\n@functools.partial(jax.jit, donate_argnums=0)\ndef double(a):\n"
-        "    return a * 2\na, b = jnp.eye(4) + 0, jnp.eye(4) + 1\ny, dy = jax.jvp(double, (a,), (b,))"
-        "\nz, back = jax.vjp(double, jnp.eye(4) + 3)\nback(z)"
+        "    return a * 2\na, b = jnp.eye(4) + 0, jnp.eye(4) + 1\n"
+        "y, dy = jax.jvp(double, (a,), (b,))\n"
+        "z, back = jax.vjp(double, jnp.eye(4) + 3)\nback(z)"
     )
     assert ran.text.startswith("jit(transform(double))")
     programs = notebook.names["report"].record.programs
