@@ -9,6 +9,7 @@ from jaxscope import words
 from jaxscope.analysis.memory.donations import Donation, donations
 from jaxscope.model import Memory, Program, Record, Unavailable
 from jaxscope.model.profile import BufferTimeline, SourceLine
+from jaxscope.model.program import TRANSFORM
 from jaxscope.view.base import svg
 from jaxscope.view.base.document import Chapter, Part
 from jaxscope.view.base.figure import Figure, FigureAxis, FigureSeries, SeriesForm
@@ -96,7 +97,7 @@ def _peak(
 def _savings(program: Program, plan: BufferTimeline, given: tuple[Donation, ...]) -> Iterator[str]:
     whole = plan.static + plan.temp
     saved = sum(row.bytes for row in given)
-    if saved > _SAVING * whole:
+    if saved > _SAVING * whole and TRANSFORM not in program.transforms:
         # XLA uses the buffer of a result for temporaries, too, until the result is written.
         yield (
             f"Donating {words.names([row.input for row in given])} would lower the peak by at most "

@@ -23,6 +23,7 @@ from jaxscope.model.profile import (
     SessionTimes,
     SourceLine,
 )
+from jaxscope.model.program import TRANSFORM
 from jaxscope.view.base.document import Beside
 from jaxscope.view.base.visible import excerpt
 from jaxscope.view.bundle.tabs import tabs
@@ -507,6 +508,9 @@ def test_what_donation_and_checkpoints_would_change_has_lines_and_the_peak_then(
     assert chapter.lead[3].startswith(
         "`jax.checkpoint` on `layer` would lower the peak by an estimated 2 kB"
     )
+    made = memory.chapter(record, dataclasses.replace(program, transforms=("jit", TRANSFORM)))
+    assert made is not None
+    assert "Donating" not in str(made.lead)  # what a transform makes has no arguments to donate
     tables = {part.caption: part.table for part in chapter.parts if part.table is not None}
     given = tables["Largest effect of donation"]
     assert given.rows[0][:3] == ("`w1`", "1 kB", "3 kB")
