@@ -205,7 +205,7 @@ class JittedFunctions:
         return self._held(call, name)
 
     def _of_library(self, call: _jax.JaxCall, sources: SourceFiles) -> _Jitted | None:
-        """What a library jits and a transform makes, and that runs functions of the cell."""
+        """A function that runs those of the cell, jitted by a library or made by a transform."""
         function = inspect.unwrap(as_written(call).fun)
         by_jit = call.kind in (CompileKind.JIT, CompileKind.EAGER) or call.jitted is not None
         if call.primitive is not None:  # an eager loop or branch, not arithmetic
