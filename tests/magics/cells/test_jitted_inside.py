@@ -379,12 +379,14 @@ def test_what_a_transform_makes_of_a_jitted_function_is_reported(
         compiled.clear()
         notebook.must(cell)
     plainly, alone = len(compiled), notebook.names["held"]
+    notebook.must("%%jaxjit -n 2\nm * 3")  # jaxscope compiles some once, to measure the device
+    compiled.clear()
     ran = notebook.must(f"%%jaxjit -n 2 -o report\n{cell}")
     programs = notebook.names["report"].record.programs
     products = [round(one.cost.flops / (2 * 4**3)) for one in programs]
     assert sorted(products) == TRANSFORMED[call]
     assert [len(one.compiles) for one in programs] == [1] * len(programs)
-    assert len(compiled) == 2 * plainly  # the programs that ran: none is compiled again
+    assert len(compiled) == plainly  # the programs that ran: none is compiled again
     own = [one.title for one in programs if one.title == "jit(square)"]
     assert len(own) == call.startswith("square")
     assert "approximate" not in ran.text
