@@ -379,7 +379,8 @@ def test_what_a_transform_makes_of_a_jitted_function_is_reported(
         compiled.clear()
         notebook.must(cell)
     plainly, alone = len(compiled), notebook.names["held"]
-    notebook.must("%%jaxjit -n 2\nm * 3")  # jaxscope compiles some once, to measure the device
+    # jaxscope compiles some once, to measure the device.
+    notebook.must(f"%%jaxjit -n 2\n{cell.replace('square', 'other')}")
     compiled.clear()
     ran = notebook.must(f"%%jaxjit -n 2 -o report\n{cell}")
     programs = notebook.names["report"].record.programs
