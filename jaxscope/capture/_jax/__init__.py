@@ -69,7 +69,6 @@ from jaxscope.capture._jax.options import (
 )
 from jaxscope.capture._jax.programs import (
     CompiledProgram,
-    TransformedFunction,
     argument_names,
     compiled_program,
     constant_arguments,
@@ -116,6 +115,7 @@ from jaxscope.capture._jax.traces import (
     trace_misses,
     traced_functions,
 )
+from jaxscope.capture._jax.transformed import TransformedFunction
 from jaxscope.capture._jax.vmaps import (
     VmapEntry,
     array_key,

@@ -19,7 +19,7 @@ from typing import Any
 from jaxscope.capture._jax.closures import closed_over, inside_boundary
 from jaxscope.capture._jax.frames import jax_directory, jax_frames
 from jaxscope.capture._jax.options import is_own, traced_from_own
-from jaxscope.capture._jax.programs import TransformedFunction
+from jaxscope.capture._jax.transformed import TransformedFunction, parameters
 from jaxscope.model.compiles import CompileKind
 
 Keys = tuple[tuple[int, int], ...]
@@ -221,17 +221,10 @@ def _transformed(values: dict[str, Any], keys: Keys, miss: dict[str, Any] | None
         named=known.args is not None and len(known.args) == len(args),
         keys=keys,
         transforms=_transforms(),
-        params=None if internal else {k: v for k, v in values.items() if k in _PARAMETERS},
+        params=None if internal else parameters(values),
         complete=known.complete and transforms_shown(),
         given=None if known.args is None else (tuple(known.args), dict(known.kwargs or {})),
     )
-
-
-_PARAMETERS = frozenset({
-    "jaxpr", "in_shardings", "out_shardings", "in_layouts", "out_layouts", "donated_invars",
-    "ctx_mesh", "name", "keep_unused", "inline", "compiler_options_kvs",
-})  # fmt: skip
-"""Parameters of a jit, as `_pjit_call_impl` has them on jax 0.8.1 to 0.12.0.1."""
 
 
 def _staged(values: dict[str, Any], keys: Keys) -> JaxCall:
@@ -369,7 +362,7 @@ def calling() -> JaxCall | None:
     if call.jitted is not None:
         call = replace(call, fun=inspect.unwrap(call.jitted))
     elif call.kind is CompileKind.TRANSFORMED and call.params is not None:
-        made = TransformedFunction(str(call.params.get("name", "")), call.params)
+        made = TransformedFunction(call.params)
         call = replace(call, fun=made, jitted=made)
     if call.fun is None or call.args is None:
         return None

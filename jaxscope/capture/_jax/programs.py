@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,38 +33,6 @@ def traced_jaxpr() -> Any | None:
     Local `jaxpr` of `_resolve_and_lower` (pjit.py). None when the frame is not there.
     """
     return jax_locals("_resolve_and_lower", "/pjit.py").get("jaxpr")
-
-
-class TransformedFunction:
-    """The program that a transform made of a jitted function, to be called as JAX called it.
-
-    `jit_p` of `jax.extend.core.primitives` and `_params` of `jax.stages.Traced`: JAX keeps what it
-    has compiled by these parameters. Without them the program is compiled once more.
-    """
-
-    def __init__(self, name: str, params: Mapping[str, Any]) -> None:
-        """`params` are those of the primitive, with the closed jaxpr."""
-        self.__name__ = name
-        self._params = dict(params)
-        donated = self._params.get("donated_invars") or ()
-        self.donated = tuple([i for i, is_donated in enumerate(donated) if is_donated])
-        """Positions of the arguments that a call donates."""
-
-    def __call__(self, *args: Any) -> Any:
-        from jax.extend.core import primitives
-
-        return primitives.jit_p.bind(*args, **self._params)
-
-    def trace(self, *args: Any) -> Any:
-        """JAX's `Traced`."""
-        import jax
-        from jax.extend.core import jaxpr_as_fun
-
-        function = jaxpr_as_fun(self._params["jaxpr"])
-        traced = copy.copy(jax.jit(function, donate_argnums=self.donated).trace(*args))
-        known = {name: value for name, value in self._params.items() if name in traced._params}
-        traced._params = {**traced._params, **known}
-        return traced
 
 
 def lowered_anew(traced: Any) -> Any | None:

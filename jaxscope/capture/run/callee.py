@@ -124,9 +124,10 @@ class Callee:
         """The reason why no further call is compiled."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if why := debugged() or self._why:
-            plain = self._cell.settings.composition.is_plain
-            return (self._plainly if plain else self._alone)(why, args, kwargs)
+        if (why := debugged()) and not self._cell.settings.composition.is_plain:
+            return self._alone(why, args, kwargs)
+        if why := f"{why}." if why else self._why:
+            return self._plainly(why, args, kwargs)
         if self._cell.settings.donate and (why := self._shared_donation(args, kwargs)):
             return self._plainly(why, args, kwargs)
         given = signature(args, kwargs, self._graph)

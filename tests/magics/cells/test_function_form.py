@@ -427,7 +427,7 @@ def test_a_call_for_which_the_cell_turns_jit_off_runs_as_written(notebook: Noteb
         "    b = f(x)\nc = f(x)\nequal = bool((a == b).all() and (b == c).all())"
     )
     assert "2 calls compiled, 1 as plain Python" in words(ran)
-    assert "`f` ran as plain Python: jax_disable_jit is on" in words(ran)
+    assert "`f` ran as plain Python: jax_disable_jit is on." in words(ran)
     assert notebook.names["equal"] is True
     ran = notebook.must(
         "%%jaxgrad\ndef f(v):\n    return (v ** 2).sum()\nwith jax.disable_jit():\n    g = f(x)"

@@ -355,20 +355,6 @@ TRANSFORMED = {
 """Calls, and the products of 4 × 4 matrices in each program that they compile."""
 
 
-@pytest.fixture
-def compiled() -> Iterator[list[float]]:
-    """Seconds of each program that XLA compiles."""
-    found: list[float] = []
-
-    def hear(name: str, seconds: float, **_: object) -> None:
-        if name == "/jax/core/compile/backend_compile_duration":
-            found.append(seconds)
-
-    jax.monitoring.register_event_duration_secs_listener(hear)
-    yield found
-    jax.monitoring.unregister_event_duration_listener(hear)
-
-
 @pytest.mark.parametrize("call", TRANSFORMED)
 def test_what_a_transform_makes_of_a_jitted_function_is_reported(
     notebook: Notebook, compiled: list[float], call: str

@@ -18,7 +18,6 @@ from tests.magics.notebook import Notebook, open_notebook
 nnx = pytest.importorskip("flax.nnx")
 eqx = pytest.importorskip("equinox")
 
-COMPILE = "/jax/core/compile/backend_compile_duration"
 SETUP = """
 import functools, jax, jax.numpy as jnp, equinox as eqx
 from flax import nnx
@@ -42,21 +41,6 @@ def notebook() -> Iterator[Notebook]:
     with open_notebook() as opened:
         opened.must(SETUP)
         yield opened
-
-
-@pytest.fixture
-def compiled() -> Iterator[list[float]]:
-    found: list[float] = []
-
-    def listen(event: str, seconds: float, **_: object) -> None:
-        if event == COMPILE:
-            found.append(seconds)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield found
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 @pytest.mark.parametrize("library", STEPS)

@@ -40,20 +40,6 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
-@pytest.fixture
-def compiled() -> Iterator[list[str]]:
-    """Compilations by XLA as they happen, seen by a listener that knows nothing of jaxscope."""
-    seen: list[str] = []
-
-    def listen(event: str, duration: float, **kwargs: Any) -> None:
-        if event == "/jax/core/compile/backend_compile_duration":
-            seen.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    yield seen
-    jax.monitoring.unregister_event_duration_listener(listen)
-
-
 def report(notebook: Notebook) -> Report:
     return notebook.names["r"]
 
@@ -240,7 +226,7 @@ def test_a_jit_is_put_around_a_stack_and_jax_names_are_segments(notebook: Notebo
     ],
 )
 def test_each_stack_compiles_once_and_not_again(
-    notebook: Notebook, compiled: list[str], magic: str, title: str
+    notebook: Notebook, compiled: list[float], magic: str, title: str
 ) -> None:
     cell = f"%%{magic} -q -n 1 -o r\n((x @ w) ** 2).sum() * b ** 3"
     if "compose" in magic:
@@ -299,7 +285,7 @@ def test_static_traced_donated_x64_and_report(notebook: Notebook) -> None:
 # Decorated functions, one call, and inspect
 
 
-def test_a_root_is_decorated_with_jax_itself(notebook: Notebook, compiled: list[str]) -> None:
+def test_a_root_is_decorated_with_jax_itself(notebook: Notebook, compiled: list[float]) -> None:
     cell = (
         "%%jaxgrad --decorate -q -n 1 -w w --value -o r\n"
         "def square(u):\n    return u ** 2\n"
