@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
+from jaxscope.analysis.compiles.causes.signature import EQUINOX
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.call import is_jitted
 from jaxscope.capture.inputs import nnx
@@ -38,7 +39,7 @@ def _made_by(function: Any) -> tuple[str, Any] | None:
     if (made := nnx.gradient(function)) is not None:
         return made[0], made[1]
     if type(function).__module__.startswith("equinox."):
-        name = _EQUINOX.get(type(function).__name__)
+        name = EQUINOX.get(type(function).__name__)
         return None if name is None else (name, getattr(function, "__wrapped__", None))
     made = _jax.transform_of(function)
     return None if made is None else (made[0].removeprefix("jax."), made[1])
@@ -60,12 +61,6 @@ def options_of(function: Any) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-_EQUINOX = {
-    "_GradWrapper": "filter_grad",
-    "_ValueAndGradWrapper": "filter_value_and_grad",
-    "_VmapWrapper": "filter_vmap",
-}
-"""Equinox's transforms by their classes; its `filter_jit` is no transform of the program."""
 _MOST_TRANSFORMS = 8
 
 

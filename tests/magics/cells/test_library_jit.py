@@ -291,3 +291,15 @@ def test_a_cell_may_catch_the_error_of_a_check(notebook: Notebook) -> None:
     assert type(ran.error) is type(plain.error)
     assert notebook.names["made"] == 1  # no variable was changed
     assert ran.frames[0][1] == 3
+
+
+def test_a_gradient_of_a_function_that_has_run_is_a_program_of_its_own(notebook: Notebook) -> None:
+    ran = notebook.must(
+        "%%jaxjit -n 1\nimport equinox as eqx\n@eqx.filter_jit\ndef energy(a):\n"
+        "    return (a ** 2).sum()\ne = energy(jnp.ones(3))\n"
+        "g = eqx.filter_grad(energy)(jnp.ones(3))"
+    )
+    assert "jit(filter_grad(energy))" in ran.text
+    found = notebook.shell.jaxscope_magics.session.log().log  # pyright: ignore
+    causes = [one.causes[0].kind for one in found.compiles if one.fun_name == "energy"]
+    assert causes == [CauseKind.FIRST_CALL] * 2

@@ -159,6 +159,14 @@ class CapturedValue:
     """A static field of a registered container."""
 
 
+EQUINOX = {
+    "_GradWrapper": "filter_grad",
+    "_ValueAndGradWrapper": "filter_value_and_grad",
+    "_VmapWrapper": "filter_vmap",
+}
+"""Equinox's transforms by their classes; its `filter_jit` is no transform of the program."""
+
+
 @dataclass(frozen=True, slots=True)
 class JittedFunction:
     """The function under the jit."""
@@ -200,8 +208,10 @@ class JittedFunction:
 
     @property
     def transformed_hash(self) -> int:
-        """Of the code and JAX's transforms of it: that of a program that is one call of it."""
-        return hash((self.code_hash, *[one for one in self.wrappers if one.startswith("jax.")]))
+        """Of the code and the transforms of it, JAX's and Equinox's: that of a program that is one
+        call of it."""
+        transforms = [one for one in self.wrappers if one.startswith("jax.") or one in EQUINOX]
+        return hash((self.code_hash, *transforms))
 
     @property
     def is_lambda(self) -> bool:
