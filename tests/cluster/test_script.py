@@ -1,6 +1,7 @@
 """`python -m jaxscope.watch` on two processes, and `%jaxcluster load` of their files."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jaxscope.capture.cluster import recorder
-from jaxscope.capture.cluster.process import ClusterError, free_address
+from jaxscope.capture.cluster.process import ClusterError
 from jaxscope.cluster.script import load
 from tests.magics.notebook import open_notebook
 from tests.paths import ROOT
@@ -43,7 +44,9 @@ if rank: raise SystemExit(3)
 def test_the_files_of_two_processes_are_shown_as_one(tmp_path: Path) -> None:
     script, out = tmp_path / "train.py", tmp_path / "out"
     script.write_text(TRAIN)
-    address = free_address("127.0.0.1")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [sys.executable, "-m", "jaxscope.watch", "--out", str(out), str(script), address]
     started = [
         subprocess.Popen(

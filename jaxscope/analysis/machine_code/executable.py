@@ -14,10 +14,9 @@ from jaxscope.analysis import protobuf as pb
 from jaxscope.model.compiler.machine_code import Thunk
 
 _EXECUTABLE, _CLIENT = 1, 3  # of ExecutableAndOptionsProto
-_THUNKS, _OBJECTS, _TARGET = 6, 8, 9  # of CompilationResultProto
+_THUNKS, _OBJECTS = 6, 8  # of CompilationResultProto
 _STEPS = 1  # ThunkSequenceProto.thunks
 _CONTENTS = 1  # ObjFileProto.contents
-_TRIPLE, _CPU = 1, 2  # of TargetMachineOptionsProto
 _KIND, _INFO, _OP_NAME = 1, 2, 1  # of ThunkProto and its InfoProto
 _CALL, _CONDITIONAL, _SORT, _WHILE, _KERNEL, _CUSTOM_CALL = 3, 4, 5, 10, 11, 16
 _COMPARATOR, _KERNEL_NAME, _CALL_TARGET = 4, 1, 2
@@ -43,9 +42,6 @@ class Executable:
     """In the order of the plan, those of a loop or branch after it."""
     objects: tuple[bytes, ...]
     """Object files of the kernels."""
-    triple: str
-    """LLVM's name of the machine, such as `x86_64-unknown-linux-gnu`; may be empty."""
-    cpu: str
 
 
 def read_executable(serialized: bytes) -> Executable:
@@ -60,14 +56,8 @@ def read_executable(serialized: bytes) -> Executable:
             sequence = pb.submessage(result, _THUNKS)
             if not len(sequence):
                 continue
-            target = pb.submessage(result, _TARGET)
             objects = (pb.submessage(one, _CONTENTS) for one in pb.submessages(result, _OBJECTS))
-            return Executable(
-                tuple(_thunks(sequence, 0, "")),
-                tuple(bytes(one) for one in objects),
-                pb.text(target, _TRIPLE),
-                pb.text(target, _CPU),
-            )
+            return Executable(tuple(_thunks(sequence, 0, "")), tuple(bytes(one) for one in objects))
     raise ValueError("this jaxlib serializes its programs in a form that jaxscope does not know")
 
 

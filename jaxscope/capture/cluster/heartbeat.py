@@ -51,7 +51,6 @@ class Heartbeat:
         self._cpu = 0.0
         self._claimed = False
         self._said = False
-        self._stop = threading.Event()
         self.state = ProcessState(process, "idle", CodePlace(""))
         """The latest activity."""
         self._thread = threading.Thread(target=self._run, name="jaxscope-heartbeat", daemon=True)
@@ -59,12 +58,9 @@ class Heartbeat:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join(2)
-
     def _run(self) -> None:
-        while not self._stop.wait(self._every):
+        while True:
+            time.sleep(self._every)
             try:
                 self._beat()
             except Exception:

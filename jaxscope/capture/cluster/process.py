@@ -46,13 +46,6 @@ class ClusterError(RuntimeError):
     """A cluster that cannot be used, as one sentence with the fix."""
 
 
-def free_address(host: str) -> str:
-    """`host:port` with a port that is free on this machine."""
-    with socket.socket() as found:
-        found.bind(("", 0))
-        return f"{host}:{found.getsockname()[1]}"
-
-
 def offer(host: str) -> str:
     """`host:port` that answers until `join`, so that every process can try to reach it.
 
@@ -160,21 +153,6 @@ def watch_texts(guard: str, wait_s: float, text_of: Callable[[Any], str]) -> Non
     if shell is not None:
         shell.events.register("post_run_cell", _after_cell)
         shell.ast_transformers.append(_Refusal())
-
-
-def unwatch() -> None:
-    """Take back what `watch` installed."""
-    while _watch:
-        atexit.unregister(_watch[0].settle)
-        _watch.pop().stop()
-    _silence.stop()
-    shell = current_shell()
-    if shell is not None:
-        shell.ast_transformers[:] = [
-            one for one in shell.ast_transformers if not isinstance(one, _Refusal)
-        ]
-        if _after_cell in shell.events.callbacks["post_run_cell"]:
-            shell.events.unregister("post_run_cell", _after_cell)
 
 
 class _Printer:

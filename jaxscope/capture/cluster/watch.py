@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,16 +109,6 @@ class ClusterWatch:
         monitoring.register_scalar_listener(self._on_start)
         monitoring.register_event_duration_secs_listener(self._on_end)
         self.heartbeat.start()
-
-    def stop(self) -> None:
-        from jax import monitoring
-
-        with suppress(AssertionError, ValueError):
-            monitoring.unregister_scalar_listener(self._on_start)
-        with suppress(AssertionError, ValueError):
-            monitoring.unregister_event_duration_listener(self._on_end)
-        self.heartbeat.stop()
-        self._background.stop()
 
     def settle(self, wait_s: float = SETTLE_S) -> bool:
         """Wait for the comparisons so far, so that their messages come before what follows.

@@ -284,15 +284,14 @@ class OpenCompiles:
                 raw.frames = (RawFrame(known.file, known.name, known.line, known.line, None, None),)
 
     def _look_back(self, raw: RawCompile, call: _jax.JaxCall) -> None:
-        """Fill in what can only be known now: whether the earlier function is gone, and whether
-        JAX had traced this one before the listener began."""
+        """Fill in what can only be known now: whether the earlier function is gone, and with which
+        calls JAX had traced this one before the listener began."""
         if raw.call is None:
             return
         latest = self.history.latest(raw)
         if latest is not None and latest.call is not None:
             raw.orphaned = not self.reader.ids.alive(latest.call.function.object_id)
-        raw.traced_before, before = self._earlier.look_back(raw.call, call)
-        raw.before = before or raw.before
+        raw.before = self._earlier.look_back(raw.call, call) or raw.before
 
 
 def _read_stage(raw: RawCompile, lowered: RawCompile | None) -> None:

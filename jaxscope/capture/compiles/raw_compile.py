@@ -30,8 +30,6 @@ class RawCompile:
     """The signature of the call; None when JAX's frames did not show it."""
     before: tuple[CallSignature, ...] = ()
     """Traces of the function that JAX held when it was new to the listener."""
-    traced_before: bool | None = None
-    """Whether JAX had traced the function before the listener began; None when unknown."""
     orphaned: bool = False
     """Python had collected the function of the latest compilation of the same code."""
     inside: str = ""

@@ -40,7 +40,7 @@ def below_target(program: TargetProgram, module: HloModule, stage: Stage) -> Bel
             answer.dumped("thunk_metadata.txt"),
             targets,
         )
-        executable = Executable(thunks, (), "nvptx64-nvidia-cuda", "")
+        executable = Executable(thunks, ())
     return linked_below(executable, module, stage)
 
 

@@ -32,7 +32,7 @@ class EarlierTraces:
         self._reader = reader
         self._traced: _jax.TracedFunctions | None = None
         self._codes: set[int] = set()
-        self._seen: dict[int, bool | None] = {}
+        self._seen: set[int] = set()
         self._lock = threading.RLock()  # a finalizer may compile while it is held
 
     def snapshot(self) -> None:
@@ -42,50 +42,40 @@ class EarlierTraces:
         alive = self._traced.alive() if self._traced is not None else []
         self._codes = {code_of(fun, self._reader.ids) for fun in alive} - {0}
 
-    def look_back(
-        self, signature: CallSignature, call: _jax.JaxCall
-    ) -> tuple[bool | None, tuple[CallSignature, ...]]:
-        """Whether JAX had traced this function before its first compilation here, None when
-        unknown; and, for that compilation, with which calls.
+    def look_back(self, signature: CallSignature, call: _jax.JaxCall) -> tuple[CallSignature, ...]:
+        """The calls with which JAX had traced this function, at its first compilation here.
 
         A function that is new has the calls of an earlier one with the same code.
         """
         fun = call.fun
         if fun is None or signature.eager:
-            return None, ()
-        count = None if self._traced is None else self._traced.count(fun)
+            return ()
+        first = self.first(signature.function.object_id)
+        if not first or self._traced is None:
+            return ()
+        count = self._traced.count(fun)
         written = as_written(call)
         if written is not call:
             return self._by_equinox(signature, call, written, count)
-        first, traced = self.first(
-            signature.function.object_id, None if count is None else count > 0
-        )
-        if not first or count is None:
-            return traced, ()
         if not count:
             same = self._same_code(fun, signature)
-            return traced, self._read(same, call) if same is not None else ()
+            return self._read(same, call) if same is not None else ()
         # Under a transform the arguments are not those that the function is traced with.
         if signature.transform:
-            return traced, ()
+            return ()
         held = self._read(fun, call)
         if len(held) > count:
             now = comparable(signature).arguments
             held = tuple([one for one in held if comparable(one).arguments != now])
         # Which of more traces were there before is not known: JAX lists them in no order.
-        return traced, held if len(held) <= count else ()
+        return held if len(held) <= count else ()
 
     def _by_equinox(
-        self,
-        signature: CallSignature,
-        call: _jax.JaxCall,
-        written: _jax.JaxCall,
-        count: int | None,
-    ) -> tuple[bool | None, tuple[CallSignature, ...]]:
+        self, signature: CallSignature, call: _jax.JaxCall, written: _jax.JaxCall, count: int
+    ) -> tuple[CallSignature, ...]:
         """`look_back` for a call whose function Equinox jits: one of its own for all of a name."""
-        first, traced = self.first(signature.function.object_id, None)
-        if not first or not count or signature.transform:
-            return traced, ()
+        if not count or signature.transform:
+            return ()
         code = code_of(written.fun, self._reader.ids)
         now = comparable(signature).arguments, signature.context
         held: list[CallSignature] = []
@@ -94,7 +84,7 @@ class EarlierTraces:
             if code_of(as_written(earlier).fun, self._reader.ids) == code:
                 found = self._signature(earlier, one)
                 held += [found] if (comparable(found).arguments, found.context) != now else []
-        return traced, tuple(held) if len(held) <= min(count, _MOST) else ()
+        return tuple(held) if len(held) <= min(count, _MOST) else ()
 
     def _same_code(self, fun: Any, signature: CallSignature) -> Any:
         """A function that was traced before, made by the same `def` or lambda; None without."""
@@ -110,15 +100,16 @@ class EarlierTraces:
             return ()
         return tuple([self._signature(_earlier_call(fun, call, one), one) for one in found])
 
-    def first(self, function: int, traced: bool | None) -> tuple[bool, bool | None]:
-        """Whether the function of this id is new here, and `traced` as of then."""
+    def first(self, function: int) -> bool:
+        """Whether the function of this id is new here; always, without an id."""
         if function <= 0:
-            return True, None
+            return True
         with self._lock:
             first = function not in self._seen
             if first and len(self._seen) >= _FUNCTIONS:
                 self._seen.clear()
-            return first, self._seen.setdefault(function, traced)
+            self._seen.add(function)
+            return first
 
     def _signature(self, call: _jax.JaxCall, trace: _jax.EarlierTrace) -> CallSignature:
         context = () if trace.context is None else _jax.named_settings(trace.context)
