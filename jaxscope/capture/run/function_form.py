@@ -179,8 +179,9 @@ class FunctionCell:
         inside = [n for one in own if isinstance(one, ast.Lambda) for n in ast.walk(one)]
         nodes = [*own, *inside]
         bases = [node.value for node in nodes if isinstance(node, ast.Attribute)]  # as in `f.lower`
-        mentioned = {n.id for n in nodes if isinstance(n, ast.Name) and n not in bases}
-        if handed := [f"`{name}`" for name in defined if name in mentioned]:
+        in_calls = [n for one in nodes if isinstance(one, ast.Call) for n in ast.walk(one)]
+        named = {n.id for n in in_calls if isinstance(n, ast.Name) and n not in bases}
+        if handed := [f"`{name}`" for name in defined if name in named]:
             return (
                 f"Only other functions get or call {words.listed(handed, 3)} here, so jaxscope "
                 "compiled nothing. `--block` compiles the whole cell; with `@jax.jit` on the "

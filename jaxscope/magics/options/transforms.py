@@ -136,9 +136,14 @@ def plan(found: argparse.Namespace, *, always: bool = False) -> ProfilePlan | No
 def check_form(magic: str, cell: str | None, rest: str, call: str) -> None:
     """Raises UsageError for a cell with text after its options, and for a line without a call."""
     if cell is not None and rest:
-        raise usage_error(
-            f"%%{magic} takes only options, but got {rest!r}. For one call, write %{magic} {call}"
-        )
+        words = re.findall(r"[^\s,]+", rest)
+        if magic == "jaxgrad" and all(is_name(word) for word in words):
+            instead = f"To differentiate by these, write %%{magic} -w {','.join(words)}"
+        elif "(" in call:
+            instead = f"For one call, write %{magic} {call}"
+        else:
+            instead = f"`%{magic}?` lists the options."
+        raise usage_error(f"%%{magic} takes only options, but got {rest!r}. {instead}")
     if cell is None and not rest:
         raise usage_error(
             f"%{magic} needs a call, such as %{magic} f(x, y). For a cell, write %%{magic}."

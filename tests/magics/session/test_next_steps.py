@@ -63,8 +63,10 @@ def test_a_cell_that_only_hands_its_function_on_can_be_compiled_whole(notebook: 
     notebook.must(code(notebook)[0])
     assert getattr(notebook.shell, NAME).session.reports[-1].programs
     # Nothing runs here, so there is nothing to compile.
-    notebook.must("%%jaxjit\ndef loss(x):\n    return jnp.tanh(x).sum()")
-    assert not any("--block" in one for one in code(notebook))
+    for kept in ("", "losses = {'tanh': loss}", "twice.loss = loss"):
+        ran = notebook.must(f"%%jaxjit\ndef loss(x):\n    return jnp.tanh(x).sum()\n{kept}")
+        assert "This cell calls no function that it defines" in ran.text
+        assert not any("--block" in one for one in code(notebook))
 
 
 @pytest.mark.parametrize(

@@ -405,6 +405,16 @@ CASES = {
     "rest of the line": Bad(
         "%%jaxgrad f(x)\n(w ** 2).sum()", USAGE, ("%%jaxgrad takes only options, but got 'f(x)'",)
     ),
+    "names without their option": Bad(
+        "%%jaxgrad w, b\n(w ** 2).sum() + b",
+        USAGE,
+        ("but got 'w, b'. To differentiate by these, write %%jaxgrad -w w,b",),
+    ),
+    "a name without an option": Bad(
+        "%%jaxvmap w\n(w ** 2).sum()",
+        USAGE,
+        ("%%jaxvmap takes only options, but got 'w'. `%jaxvmap?` lists the options.",),
+    ),
     "line without a call": Bad("%jaxgrad -w w", USAGE, ("%jaxgrad needs a call",)),
     "line that is no call": Bad(
         "%jaxvmap 2 + 1", USAGE, ("%jaxvmap needs a call such as f(x, y); `2 + 1` is not a call.",)
