@@ -148,7 +148,18 @@ class Snapshot:
             yield
         finally:
             for array in locked:
-                array.flags.writeable = True
+                _unlock(array)
+
+
+def _unlock(array: np.ndarray) -> None:
+    """Make an array writeable again, which NumPy allows for a view only while its base is."""
+    base = array.base
+    locked = isinstance(base, np.ndarray) and not base.flags.writeable
+    if locked:
+        _unlock(base)
+    array.flags.writeable = True
+    if locked:  # it is unlocked in its turn, or was read-only before
+        base.flags.writeable = False
 
 
 def contents(item: Any) -> Any:

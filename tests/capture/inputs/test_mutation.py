@@ -7,6 +7,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jaxscope.capture.inputs.mutation import Snapshot, contents, is_users_module
@@ -72,6 +73,23 @@ def test_containers_are_put_back_in_place() -> None:
         "a": [1, 2], "b": {1}, "c": collections.deque([1]), "d": {"k": 1}, "e": bytearray(b"x"),
     }  # fmt: skip
     assert {name: id(value) for name, value in held.items()} == before
+
+
+def test_views_are_unlocked_like_what_they_show() -> None:
+    whole, read_only = np.arange(4.0), np.arange(4.0)
+    part, of_read_only = whole[:2], read_only[:2]
+    read_only.flags.writeable = False
+    snapshot = Snapshot()
+    snapshot.take("arrays", [part, whole, of_read_only, read_only])
+    for _ in range(2):
+        with snapshot.arrays_locked():
+            assert not whole.flags.writeable
+            assert not part.flags.writeable
+            assert not of_read_only.flags.writeable
+        assert whole.flags.writeable
+        assert part.flags.writeable
+        assert of_read_only.flags.writeable
+        assert not read_only.flags.writeable
 
 
 @pytest.mark.parametrize(
