@@ -216,7 +216,7 @@ CASES = {
     "shape of a traced number": Bad(
         jit("y = jnp.zeros(length)"),
         "TypeError",
-        ("`length` is traced. A shape needs known ints while tracing.", "run with `-s length`."),
+        ("`length` is traced. A shape needs known ints while tracing", "run with `-s length`."),
         2,
     ),
     "braces": Bad(

@@ -93,6 +93,8 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
         case _:
             pass
     test, parent = _test_of(tree, node)
+    if _is_call_of(test, "bool") and not isinstance(parent, ast.If | ast.While | ast.IfExp):
+        return _condition(test, names)
     if not isinstance(test, ast.expr) or any(map(_is_no_comparison, ast.walk(test))):
         return ""
     match parent:
@@ -104,6 +106,59 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
             return _of_loop(loop, names)
         case _:
             return _of_value(test, names) if isinstance(test, ast.BoolOp) else ""
+
+
+_MATH = frozenset({
+    "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "exp", "expm1", "floor", "hypot",
+    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt",
+    "tan", "tanh",
+})  # fmt: skip
+"""Functions of `math` that `jnp` has under the same name."""
+
+
+def is_conversion(node: ast.expr) -> bool:
+    """Whether it gives a Python number or a NumPy array: `float(x)`, `x.item()`, `np.array(x)`."""
+    match node:
+        case ast.Call(func=ast.Name(id="float" | "int" | "complex" | "bool")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="item" | "tolist" | "asarray" | "array")):
+            return True
+        case _:
+            return False
+
+
+def of_number(node: ast.expr, names: Names) -> str:
+    """The code for an array in place of `float(x)`, `x.item()` or `math.sin(x)`; else empty."""
+    match node:
+        case ast.Call(func=ast.Name(id="float" | "complex"), args=[value], keywords=[]):
+            written = ast.unparse(value)
+        case ast.Call(func=ast.Name(id="int"), args=[value], keywords=[]):
+            written = ast.unparse(ast.Attribute(value, "astype", ast.Load())) + "(int)"
+        case ast.Call(func=ast.Attribute(value=value, attr="item"), args=[], keywords=[]):
+            written = ast.unparse(value)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name)) if name in _MATH:
+            given = ast.unparse(ast.Call(ast.Name(name), node.args, node.keywords))
+            written = f"{names.jnp}.{given}"
+        case _:
+            return ""
+    return written if len(written) <= _LONGEST and "\n" not in written else ""
+
+
+def _is_bool(node: ast.expr) -> bool:
+    """Whether it is a call that gives a bool, such as `x.all()` and `jnp.isnan(x)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in ("all", "any", "allclose", "array_equal") or name.startswith("is")
+        case _:
+            return False
+
+
+def _is_call_of(node: ast.AST, function: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]):
+            return name == function
+        case _:
+            return False
 
 
 _AT: dict[type[ast.operator], str] = {
@@ -270,6 +325,10 @@ def _condition(test: ast.expr, names: Names, inner: bool = False) -> str:
             text = sign.join(_condition(value, names, True) for value in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return f"~{_condition(operand, names, True)}"
+        case ast.Call(func=ast.Name(id="bool"), args=[value], keywords=[]):
+            known = isinstance(value, ast.Compare | ast.BoolOp) or _is_bool(value)
+            test = value if known else ast.Compare(value, [ast.NotEq()], [ast.Constant(0)])
+            return _condition(test, names, inner)
         case ast.Compare(left=left, ops=[first, second], comparators=[middle, right]):
             parts = ast.Compare(left, [first], [middle]), ast.Compare(middle, [second], [right])
             text = " & ".join(f"({ast.unparse(part)})" for part in parts)

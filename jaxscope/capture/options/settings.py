@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from jaxscope.analysis.targets.mesh import MeshPlan, read_mesh, target_of
@@ -121,13 +121,27 @@ class Settings:
 
         `absent` is why a name is not, after `which`.
         """
+        for option, name in self.named_arguments():
+            if name not in known:
+                listing = ", ".join(known) or "none"
+                raise SettingsError(
+                    f"{option} names `{name}`, which {absent(name)}. Its {noun} are: {listing}."
+                )
+
+    def without_effect(self, known: Collection[str]) -> Iterator[str]:
+        """A note for each option that names no parameter of the compiled functions."""
+        for option, name in self.named_arguments():
+            if name not in known:
+                yield (
+                    f"`{option} {name}` had no effect: it takes a parameter of a function that "
+                    f"jaxscope compiles here. Those are: {', '.join(known) or 'none'}."
+                )
+
+    def named_arguments(self) -> Iterator[tuple[str, str]]:
+        """The options that name arguments, each with one name."""
         for option, names in (("-s", self.static), ("-t", self.traced), ("-d", self.donate)):
             for name in names:
-                if name not in known:
-                    listing = ", ".join(known) or "none"
-                    raise SettingsError(
-                        f"{option} names `{name}`, which {absent(name)}. Its {noun} are: {listing}."
-                    )
+                yield option, name
 
 
 _OPTIONS = {"runs": "`-n`", "device": "`--device`", "profile": "the profile"}

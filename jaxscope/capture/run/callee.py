@@ -80,6 +80,8 @@ class CellCalls:
     """Calls under transforms, by function: each is traced."""
     python: set[str] = field(default_factory=set[str])
     """Functions that computed nothing with JAX."""
+    arguments: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of the arguments, where inputs are named by options."""
 
     def add(self, subject: CallSubject, wrapped: WrappedCall, captured: Captured) -> None:
         """Count a compiled call; its program is kept once."""
@@ -170,7 +172,7 @@ class Callee:
         """A call under transforms that is not inspected."""
         cell, call = self._cell, FunctionCall(self.function, args, kwargs)
         cell.failed("inspect", why, "JAX ran it alone")
-        return run_alone(CallSubject(call, _settings_of(cell.settings, call), cell.namespace))
+        return run_alone(CallSubject(call, _settings_of(cell, call), cell.namespace))
 
     def _traced(
         self,
@@ -182,7 +184,7 @@ class Callee:
         """`drawn` has the states after a trace in which they changed, which was undone."""
         cell = self._cell
         call = FunctionCall(self.function, args, kwargs, cell.text.syntax.mentioned)
-        subject = CallSubject(call, _settings_of(cell.settings, call), cell.namespace)
+        subject = CallSubject(call, _settings_of(cell, call), cell.namespace)
         if not cell.settings.composition.is_plain:
             return self._transformed(subject)
         assert cell.given is not None
@@ -337,11 +339,13 @@ def _has_shapes(arguments: Any) -> bool:
     return any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
 
 
-def _settings_of(settings: Settings, call: FunctionCall) -> Settings:
+def _settings_of(cell: CellCalls, call: FunctionCall) -> Settings:
     """The settings with those of the named inputs that this call has."""
+    settings = cell.settings
     if not (settings.static or settings.traced or settings.donate):
         return settings
     known = call.arguments().keys()
+    cell.arguments.update(dict.fromkeys(known))
     return replace(
         settings,
         static=tuple([name for name in settings.static if name in known]),

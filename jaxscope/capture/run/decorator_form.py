@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Collection, Iterator, MutableMapping
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,8 @@ class DecoratedCell:
         self.namespace = namespace
         self.recorder = SideEffectRecorder(text.file)
         self.jitted = JittedFunctions(text, settings, namespace)
+        self._parameters: dict[str, None] = {}
+        """Of the functions that were wrapped."""
         self.rejected: dict[str, str] = {}
         """Empty: this form has no target."""
 
@@ -92,7 +94,7 @@ class DecoratedCell:
                 f"{', '.join(idle)} was not called with values in this cell, so its report is "
                 f"empty; call it here, or run %jaxjit {idle[0]}(...)."
             )
-        return tuple(notes)
+        return (*notes, *self.settings.without_effect(self._parameters))
 
     @calls_user_code
     def _executed(self, wrapped: tuple[str, ...]) -> Any:
@@ -108,18 +110,23 @@ class DecoratedCell:
     def _wrap(self, function: Any) -> Any:
         jitted = function
         if not (is_jitted(function) and self.settings.composition.is_plain):
-            options = _jit_options(function, self.settings)
+            names = _parameters(function)
+            self._parameters.update(dict.fromkeys(names))
+            options = _jit_options(names, self.settings)
             jitted = table.decorated(self.settings.composition, function, options)
         self.jitted.add(getattr(function, "__name__", "function"), jitted)
         return jitted
 
 
-def _jit_options(function: Any, settings: Settings) -> dict[str, Any]:
-    """`static_argnames` and `donate_argnames` of those names that the function has."""
+def _parameters(function: Any) -> tuple[str, ...]:
     try:
-        names = tuple(inspect.signature(function).parameters)
+        return tuple(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        names = ()
+        return ()
+
+
+def _jit_options(names: Collection[str], settings: Settings) -> dict[str, Any]:
+    """`static_argnames` and `donate_argnames` of those names that the function has."""
     asked = {"static_argnames": settings.static, "donate_argnames": settings.donate}
     chosen = {key: tuple([n for n in given if n in names]) for key, given in asked.items()}
     return {key: found for key, found in chosen.items() if found}

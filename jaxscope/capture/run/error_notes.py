@@ -285,12 +285,15 @@ def _static_helps(error: BaseException, values: Sequence[Any]) -> bool:
     """
     walked = [frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__)]
     found = [one["self"] for one in walked if isinstance(one.get("self"), Tracer)][-1:]
+    if isinstance(error, IndexError):  # the index decides: `x[:k]` needs no value of `x`
+        index = next((part for held in walked for part in _items(held.get("item", ()))), None)
+        bounds = (index.start, index.stop, index.step) if isinstance(index, slice) else (index,)
+        found = [one for one in bounds if isinstance(one, Tracer)]
     if not found and jax_errors.SHAPE in str(error):  # `jnp.zeros(n)`, no method of the tracer
         given = [one for held in walked[-1].values() for one in _items(held)]
         found = [one for one in given if isinstance(one, Tracer)]
-    # `x.nonzero()` needs all values of `x`; the bounds of `x[:k]` are no part of `x`.
-    a_number = isinstance(error, IndexError) or all(one.ndim == 0 for one in found)
-    if found and a_number and all(map(_jax.is_argument, found)):
+    # `x.nonzero()` needs all values of `x`.
+    if found and all(one.ndim == 0 and _jax.is_argument(one) for one in found):
         return True
     try:
         leaves = jax.tree_util.tree_leaves(values)

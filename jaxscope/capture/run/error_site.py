@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxscope.analysis.python import rewrites
 from jaxscope.capture import _jax
-from jaxscope.capture.run.jax_errors import IMMUTABLE
+from jaxscope.capture.run import jax_errors
 from jaxscope.capture.source.frames import is_installed, is_user_file, position
 from jaxscope.capture.source.sources import is_edited
 
@@ -63,6 +63,9 @@ def with_site(fix: str | None, error: BaseException) -> SitedFix | None:
         site = _site(error)
         if site is not None and isinstance(error, _OF_CALLS) and (whole := _of_call(site)):
             return SitedFix(whole, site.frame.f_code.co_filename, site.node.lineno)
+        host = jax_errors.calling_library(error)[1]
+        if site is not None and host and rewrites.is_conversion(site.node):
+            return SitedFix(jax_errors.of_library(host))
         note = "" if site is None else _note(error, site)
     if site is None or not note:
         return None if fix is None else SitedFix(fix)
@@ -75,9 +78,14 @@ def _note(error: BaseException, site: ErrorSite) -> str:
     """The expression and what tracing knows of it; empty where that is nothing new."""
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return _rewrite(site)
+    if isinstance(error, jax.errors.ConcretizationTypeError):
+        written = rewrites.of_number(site.node, _known_names(site))
+        return f"write `{written}`, and convert what the program returns." if written else ""
+    if isinstance(error, jax.errors.TracerIntegerConversionError):
+        return _for_index(site)
     if isinstance(error, jax.errors.TracerArrayConversionError):
         return _for_numpy(site)
-    if isinstance(error, TypeError) and IMMUTABLE in str(error):
+    if isinstance(error, TypeError) and jax_errors.IMMUTABLE in str(error):
         written = rewrites.at_set(site.tree, site.node)
         return f"write `{written}`." if written else ""
     if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
@@ -153,18 +161,39 @@ def _tree(file: str) -> tuple[str, ast.Module] | None:
         return None
 
 
-def _rewrite(site: ErrorSite) -> str:
+def _known_names(site: ErrorSite) -> rewrites.Names:
     names = {**site.frame.f_globals, **site.frame.f_locals}
     lax = _name_of(jax.lax, names) or f"{_name_of(jax, names) or 'jax'}.lax"
     pytrees = frozenset(name for name, value in names.items() if _is_pytree(value))
     numbers = frozenset(name for name, value in names.items() if _is_number(value))
-    known = rewrites.Names(_name_of(jnp, names) or "jnp", lax, pytrees, numbers)
+    return rewrites.Names(_name_of(jnp, names) or "jnp", lax, pytrees, numbers)
+
+
+def _rewrite(site: ErrorSite) -> str:
+    known = _known_names(site)
     written = rewrites.for_tracers(site.tree, site.node, known)
     if written:
         return f"write `{written}`."
     if rewrites.is_of_loop(site.tree, site.node):
-        return f"use `{lax}.while_loop`, with the names that the loop changes as its state."
+        return f"use `{known.lax}.while_loop`, with the names that the loop changes as its state."
     return ""
+
+
+def _for_index(site: ErrorSite) -> str:
+    """An index of numbers that are no array yet, or the end of a `range`."""
+    names = {**site.frame.f_globals, **site.frame.f_locals}
+    known = _known_names(site)
+    match site.node:
+        case ast.Subscript(value=ast.Name(id=name), slice=index) if _are_numbers(names.get(name)):
+            return f"write `{known.jnp}.asarray({name})[{ast.unparse(index)}]`."
+        case ast.Call(func=ast.Name(id="range")):
+            return f"use `{known.lax}.fori_loop`, whose bounds may be traced."
+        case _:
+            return ""
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, np.ndarray | list | tuple) and all(map(_is_number, value))
 
 
 def _is_number(value: Any) -> bool:
@@ -205,6 +234,8 @@ def _for_numpy(site: ErrorSite) -> str:
 def _of_call(site: ErrorSite) -> str:
     """The whole fix where a function of JAX needs a value of its arguments."""
     if not isinstance(site.node, ast.Call) or not site.below or not _from_library(site):
+        return ""
+    if rewrites.is_conversion(site.node):
         return ""
     names = {**site.frame.f_globals, **site.frame.f_locals}
     given = {keyword.arg for keyword in site.node.keywords}

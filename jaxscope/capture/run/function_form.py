@@ -150,7 +150,7 @@ class FunctionCell:
                     f"`{name}` was traced in each of {number} calls, because it runs under a "
                     "transform. Run with `--decorate` to trace it once."
                 )
-        return (*notes, *failures)
+        return (*notes, *self.settings.without_effect(self.calls.arguments), *failures)
 
     def _idle(self) -> str:
         defined = [n for n, d in self.text.syntax.definitions.items() if type(d) is ast.FunctionDef]

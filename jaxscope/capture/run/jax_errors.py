@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
 from jaxscope import words
-from jaxscope.capture.source.frames import is_installed
+from jaxscope.capture.source.frames import is_installed, is_user_file
 
 SHAPE = "Shapes must be 1D sequences of concrete values"
 IMMUTABLE = "immutable"
@@ -46,7 +47,10 @@ _ALONE = (
     "A function {} cannot be part of another program: call it in a cell without the magic, or run "
     "`%jaxjit` on the call alone."
 )
-_SLICE = "The bounds of a slice must be known ints while tracing."
+_SLICE = (
+    "The bounds of a slice must be known ints while tracing: use `jax.lax.dynamic_slice` with a "
+    "fixed size, or a mask."
+)
 
 _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
@@ -102,7 +106,10 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
     (
         jax.errors.TracerIntegerConversionError,
         "",
-        "An index, a shape or a `range` needs a known int while tracing.",
+        (
+            "An index, a shape or a `range` needs a known int while tracing: index an array "
+            "instead of a list, or compute the int before, from values that are not traced."
+        ),
     ),
     (
         jax.errors.TracerArrayConversionError,
@@ -125,8 +132,8 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         jax.errors.ConcretizationTypeError,
         "",
         (
-            "The code needs a Python number, but the value is traced: keep it an array, or give "
-            "known sizes (`size=...`)."
+            "The code needs a Python number, but the value is traced: keep it an array, and "
+            "convert what the program returns."
         ),
     ),
     (
@@ -168,7 +175,14 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         "unhashable",
         "A static argument must be hashable: pass a tuple instead of a list or an array.",
     ),
-    (TypeError, SHAPE, "A shape needs known ints while tracing."),
+    (
+        TypeError,
+        SHAPE,
+        (
+            "A shape needs known ints while tracing: compute them before, from values that are not "
+            "traced."
+        ),
+    ),
     (
         TypeError,
         _FORMAT,
@@ -250,12 +264,18 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
 """Type of the error, a part of its text in lower or mixed case, and the fix; the first row wins."""
 
 
+OF_VALUES = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+"""Errors of code that asks a tracer for its values."""
 _MISSING = re.compile(
     r"'(\w+)' (?:attribute|method) is not available on traced|"
     r"The (\w+)\(\) method was called on traced|Tracer'? (?:object )?has no attribute '?(\w+)"
 )
 """An attribute that arrays have and tracers have not, in JAX's texts."""
-_CONVERSIONS = ("item", "tolist", "block_until_ready")
+_CONVERSIONS = ("item", "block_until_ready")
 """Methods with fixes of their own."""
 _SAVES = (
     "in the __reduce__ method",
@@ -306,12 +326,10 @@ def _of_tracer(text: str) -> str | None:
 def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str | None:
     """The fix, by the type and the text of the error; `values` are the user's arrays by name."""
     text = str(error)
-    library = _caller(error) if isinstance(error, jax.errors.TracerArrayConversionError) else ""
-    if library:
-        return (
-            f"{library} needs the values of an array that is traced: move this line to a cell "
-            "without the magic."
-        )
+    asking, host = calling_library(error)
+    library = asking if isinstance(error, jax.errors.TracerArrayConversionError) else host
+    if asking and library and isinstance(error, OF_VALUES):
+        return of_library(library)
     if pmap and isinstance(error, ValueError) and _OTHER_MESH in text:
         return (
             "A pmap uses its own mesh, but `jax.set_mesh` has set a different one. Unset that with "
@@ -352,11 +370,29 @@ def _with_axis(sentence: str, text: str) -> str:
     return sentence if found is None else sentence.replace("{axis}", found[1])
 
 
-def _caller(error: BaseException) -> str:
-    """The installed package that called NumPy or JAX, such as `matplotlib`; empty for user code."""
-    found = ""
+def of_library(package: str) -> str:
+    """The fix where a package that is not written for JAX gets traced arrays."""
+    return (
+        f"{package} needs the values of an array that is traced: move its call to a cell without "
+        "the magic."
+    )
+
+
+def calling_library(error: BaseException) -> tuple[str, str]:
+    """The installed package that asks an array for its values, such as `matplotlib`; and the last
+    one without JAX that the user's code calls, such as SciPy, which may call back. Else empty."""
+    asking = host = ""
+    of_user = False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package not in ("jax", "jaxlib", "numpy"):
-            found = package if is_installed(frame.f_code.co_filename) else ""
-    return found
+        if package in ("jax", "jaxlib", "numpy"):
+            continue
+        asking = package if is_installed(frame.f_code.co_filename) else ""
+        of_user = of_user or is_user_file(frame.f_code.co_filename)
+        if asking and of_user:
+            host = "" if any(map(_is_of_jax, frame.f_globals.values())) else package
+    return asking, host
+
+
+def _is_of_jax(value: object) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "jax"

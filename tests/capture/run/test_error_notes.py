@@ -17,6 +17,7 @@ def notebook() -> Iterator[Notebook]:
         yield opened
 
 
+MAGIC = "%%jaxjit -q -n 1\n"
 STEP = "def step(x, n):\n    if n > 0:\n        return x\n    return -x\n"
 JIT_STATIC = 'If its value may be fixed, jit `step` with `static_argnames="n"`.'
 
@@ -129,3 +130,54 @@ def test_numpy_functions_around_each_other_are_rewritten_together(notebook: Note
     ran = notebook.run("%%jaxjit -q -n 1\ny = np.zeros(3)\nnp.add.at(y, np.asarray(x), 1)")
     assert "write `jnp.asarray" not in ran.message
     assert "`a = a.at[i].set(value)`" in ran.message
+
+
+@pytest.mark.parametrize(
+    ("refused", "written"),
+    [
+        ("y = float(x.sum())", "x.sum()"),
+        ("y = int(x[1] - 1)", "(x[1] - 1).astype(int)"),
+        ("y = x.sum().item()", "x.sum()"),
+        ("y = math.sqrt(x[2])", "jnp.sqrt(x[2])"),
+        ("y = bool(x[0] == 0) and bool(x.any())", "(x[0] == 0) & x.any()"),
+        ("y = bool(x[0])", "x[0] != 0"),
+        ("y = table[x[1].astype(int)]", "jnp.asarray(table)[x[1].astype(int)]"),
+    ],
+)
+def test_the_code_for_a_traced_number_gives_the_value(
+    notebook: Notebook, refused: str, written: str
+) -> None:
+    notebook.must("import math\ntable = [1.0, 3.0]")
+    notebook.must(refused)
+    expected = notebook.names["y"]
+    ran = notebook.run(f"{MAGIC}{refused}")
+    assert f": write `{written}`" in ran.message
+    assert "size" not in ran.message.partition("jaxscope: ")[2]
+    notebook.must(f"{MAGIC}y = {written}")
+    assert notebook.names["y"] == expected
+
+
+def test_a_value_is_to_be_fixed_only_where_the_code_then_knows_it(notebook: Notebook) -> None:
+    notebook.must("import numpy as np\nk, numpy = jnp.int32(2), np.arange(3.0)")
+    for code in ("y = x[x > 1]", "k = x[1].astype(int)\ny = x[:k]"):
+        assert "-s x" not in notebook.run(MAGIC + code).message
+    for name, code in (("k", "y = x[:k]"), ("numpy", "y = numpy[numpy > 1]")):
+        assert f"run with `-s {name}`" in notebook.run(MAGIC + code).message
+        notebook.must(f"%%jaxjit -q -n 1 -s {name}\n{code}")
+
+
+def test_a_list_of_a_traced_value_is_asked_of_the_result(notebook: Notebook) -> None:
+    ran = notebook.run(f"{MAGIC}y = x.tolist()")
+    assert "has no `tolist`: ask the result for it" in ran.message
+
+
+def test_a_package_that_calls_the_code_and_needs_its_values_is_named(notebook: Notebook) -> None:
+    pytest.importorskip("scipy")
+    notebook.must("import numpy as np\nfrom scipy.optimize import minimize")
+    cost = "jnp.sum((v - x) ** 2)"
+    for code in (f"np.asarray({cost})", f"float({cost})"):
+        line = f"best = minimize(lambda v: {code}, np.zeros(3)).x"
+        ran = notebook.run(MAGIC + line)
+        assert "scipy needs the values" in ran.message
+        assert "move its call to a cell without the magic." in ran.message
+        notebook.must(line)
