@@ -23,8 +23,8 @@ class ValueSeries:
     """Number of different ranks: the leaves of a tree have several."""
 
 
-def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
-    """The series in words, or None for fewer than two different values.
+def describe(name: str, values: Sequence[str], noun: str = "values") -> ValueSeries | None:
+    """The series in words, or None for fewer than two different values, which `noun` names.
 
     A value is the text of a signature: `f32[4,8]`, `(2, 1)`, `3`.
     """
@@ -41,7 +41,7 @@ def describe(name: str, values: Sequence[str]) -> ValueSeries | None:
             axis = f"axis {moving[0]} of " if len(columns) > 1 else ""
             falls = rule.startswith(("shrinks", "halves"))
             return ValueSeries(f"{axis}`{name}` {rule} each time {shown}", True, falls)
-    noun = "shapes" if all("[" in value for value in different) else "values"
+    noun = "shapes" if all("[" in value for value in different) else noun
     text = f"`{name}` has {len(different)} different {noun} {shown}"
     return ValueSeries(text, False, ranks=len(set(map(len, known))))
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from jaxscope import words
 from jaxscope.analysis.compiles.series import ValueSeries, describe, listed
 from jaxscope.model import Cause, CauseKind, Compile
 from jaxscope.model.compiles import FIRST_TIMES
@@ -17,6 +18,8 @@ LEAST = 3
 """Compilations of one line that make a storm: two are a compilation and its recompilation."""
 _MOST = 3
 """Reasons of one line that are named."""
+_PATHS = 2
+"""Arguments that are named where each recompilation may have its own."""
 _FIXES = 2
 """Fixes of one reason that are shown, where its recompilations have different ones."""
 
@@ -55,7 +58,11 @@ PATTERNS: dict[CauseKind | None, tuple[str, str]] = {
     CauseKind.SHARDING: ("the sharding changes", ""),
     CauseKind.CONTEXT: ("a config setting of JAX changes", ""),
 }
-
+_OF_ARGUMENTS = frozenset({
+    CauseKind.STATIC_IDENTITY, CauseKind.STRUCTURE, CauseKind.DTYPE, CauseKind.WEAK_TYPE,
+    CauseKind.DEVICE, CauseKind.SHARDING, CauseKind.CONTEXT,
+})  # fmt: skip
+"""Patterns that leave open which arguments or settings they are of."""
 
 Reason = tuple[CauseKind | None, str]
 """A kind of cause, and the argument where that counts. All changes of the value or the shape of one
@@ -85,7 +92,7 @@ def explained(group: Sequence[Compile]) -> tuple[str, str]:
     members = {r: [c for c in again if r in reasons(c)] for r, _ in counts.most_common()}
     texts: list[str] = []
     fixes: dict[str, list[str]] = {}  # the arguments of each
-    elsewhere = group[0].differs
+    elsewhere, of = group[0].differs, f" of {len(again)} recompilations"
     stated: set[Reason] = set()
     for reason, mine in members.items():
         if reason in stated or len(texts) == _MOST:
@@ -103,7 +110,7 @@ def explained(group: Sequence[Compile]) -> tuple[str, str]:
         if beside := [path for _, path in alike if path not in ("", widest[1])]:
             text += f", and `{beside[0]}`{' and others' if len(beside) > 1 else ''} with it"
         if len(mine) < len(again) and len(mine) > 1:
-            text += f" in {len(mine)}" + ("" if texts else f" of {len(again)} recompilations")
+            text, of = f"{text} in {len(mine)}{of}", ""
         elif len(mine) < len(again):
             text = f"once: {text}"
         if len(mine) < len(again):
@@ -114,7 +121,8 @@ def explained(group: Sequence[Compile]) -> tuple[str, str]:
     if rest := [compile for compile in again if not stated.issuperset(reasons(compile))]:
         texts.append(f"{len(rest)} for further reasons")
     named = [fix.format("` and `".join(paths)) if paths[0] else fix for fix, paths in fixes.items()]
-    return "; ".join(texts), " ".join(filter(None, named))
+    said = [fix for fix in named if not any(fix != other and fix in other for other in named)]
+    return "; ".join(texts), " ".join(filter(None, said))
 
 
 def _pattern(
@@ -130,7 +138,8 @@ def _pattern(
     if not (elsewhere and len(set(values)) >= LEAST):
         values = [value for one in causes for value in (one.before, one.after) if value]
     one = kind in (None, CauseKind.STRUCTURE) and len(paths) == 1
-    found = describe(causes[0].path, values) if one and causes[0].path else None
+    noun = "structures" if kind is CauseKind.STRUCTURE else "values"
+    found = describe(causes[0].path, values, noun) if one and causes[0].path else None
     if found is not None:
         if kinds & _SHAPES or (found.regular and CauseKind.STRUCTURE in kinds):
             return found.text, _padding(found), causes[0].path
@@ -141,7 +150,10 @@ def _pattern(
         return causes[-1].text.rstrip("."), fix, ""  # it names the call that returns a new one
     if kind in PATTERNS:
         text, own = PATTERNS[kind]
-        return text.format(name), own or fix, ""
+        text, which = text.format(name), dict.fromkeys(one.path for one in causes if one.path)
+        if kind in _OF_ARGUMENTS and which:
+            text += f" ({words.names(tuple(which), _PATHS)})"
+        return text, own or fix, ""
     briefs = tuple(dict.fromkeys(cause.brief for cause in causes))
     return causes[-1].text.rstrip(".") if len(briefs) == 1 else listed(briefs), fix, ""
 

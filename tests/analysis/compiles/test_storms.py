@@ -322,9 +322,26 @@ def test_weak_types_that_settle_are_no_alternation_and_have_one_fix() -> None:
     ]
     last = Cause(CauseKind.WEAK_TYPE, "state", "weak", "strong", "", fix="Use `float32`.")
     (storm,) = storms([compiled("f", 3, FIRST), compiled("f", 3, *changed), compiled("f", 3, last)])
-    assert storm.pattern == "weak types of the arguments change"
+    assert storm.pattern == "weak types of the arguments change (`params`, `count` and 1 more)"
     assert storm.fix.startswith("Give every argument its dtype before the first call")
     assert "Use" not in storm.fix
+
+
+def test_a_part_of_the_recompilations_is_said_of_how_many() -> None:
+    made = shapes("f32[3]", "f32[4]", "f32[5]", "f32[6]")
+    rates = [cause(CauseKind.STATIC_VALUE, "1", value, "rate") for value in "23"]
+    two = [dataclasses.replace(c, causes=(*c.causes, r)) for c, r in zip(made[2:], rates, strict=1)]
+    (storm,) = storms([*made[:2], *two])
+    assert storm.pattern.endswith("(1, 2, 3) in 2 of 3 recompilations")
+
+
+def test_a_fix_that_another_one_begins_with_is_given_once() -> None:
+    identity = Cause(CauseKind.STATIC_IDENTITY, "tx", "", "", "Other.", fix="Create `tx` once.")
+    value = Cause(CauseKind.STATIC_VALUE, "lr", "1", "2", "", fix="Create `tx` once. Pass `lr`.")
+    made = [compiled("f", 3, one) for one in (value, value, identity, identity)]
+    (storm,) = storms([compiled("f", 3, FIRST), *made])
+    assert "a different static object (`tx`) in 2" in storm.pattern
+    assert storm.fix == "Create `tx` once. Pass `lr`."
 
 
 def test_no_exception_has_the_reason_of_another() -> None:
