@@ -4,7 +4,7 @@ import ast
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
 from jaxscope.analysis.python.parse import Code
@@ -60,7 +60,8 @@ def loops(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     for program in evidence.record.programs:
         compiling = sum(evidence.record.compiles[i].total_s for i in program.compiles)
         found = [u for code in traced.codes for u in _unrolled(code, program, elsewhere)]
-        costly = [u for u in found if _is_costly(u, program, compiling)]
+        often = [_of_one_call(u, found) for u in found if _is_costly(u, program, compiling)]
+        costly = [u for u in often if _is_costly(u, program, compiling)]
         for unrolled in costly:
             if not any(_contains(other, unrolled) for other in costly):
                 yield _finding(unrolled, program, compiling)
@@ -154,11 +155,10 @@ def _copies(equations: Sequence[Equation], node: ast.AST) -> int:
     functions use others several times per iteration. The median over the places then outvotes those
     under a condition. At most the number of iterations in the text.
     """
-    least = _least(equations)
-    if not least:
-        return 0
+    least, given = _least(equations), _iterations(node)
+    if not least:  # all is in a loop inside this one
+        return given or 0
     copies = int(statistics.median_low(least.values()))
-    given = _iterations(node)
     return copies if given is None else min(copies, given)
 
 
@@ -167,14 +167,10 @@ def _known_copies(unrolled: Unrolled) -> int | None:
 
     A JVP repeats equations beside their tangents, so that its counts are no iterations.
     """
-    source, body = unrolled.code.index, _body_range(unrolled.code, unrolled.node)
     calls: dict[tuple[Frame, ...], set[int]] = {}
     phases: set[Phase] = set()
     for (frames, phase), number in _least(unrolled.own).items():
-        places = [(f.source, (f.span.line, f.span.column)) for f in frames]
-        inside = [i for i, (at, place) in enumerate(places) if at == source and _in(place, body)]
-        depth = inside[-1]  # the outermost: the body may define and call a function
-        calls.setdefault(frames[depth + 1 :], set()).add(number)
+        calls.setdefault(frames[_depth(frames, unrolled) + 1 :], set()).add(number)
         phases.add(phase)
     if Phase.FORWARD in phases and Phase.BACKWARD not in phases:
         return None
@@ -236,6 +232,32 @@ def _contains(outer: Unrolled, inner: Unrolled) -> bool:
         return False
     place = (inner.node.lineno, inner.node.col_offset)
     return _in(place, _body_range(outer.code, outer.node))
+
+
+def _of_one_call(unrolled: Unrolled, found: Sequence[Unrolled]) -> Unrolled:
+    """A loop with the copies of one of the calls that an unrolled loop around all of them makes.
+
+    Two layers in each of ten steps are twenty copies, and the loop over the steps is the reason.
+    """
+    own = set(map(id, unrolled.equations))
+    around = [u.copies for u in found if _calls(u, unrolled) and own <= set(map(id, u.equations))]
+    return replace(unrolled, copies=unrolled.copies // max([1, *around]))
+
+
+def _calls(outer: Unrolled, inner: Unrolled) -> bool:
+    """Whether a body is in a caller of another one, by the first equation of that."""
+    if _contains(outer, inner):
+        return True
+    frames = inner.equations[0].frames
+    return _depth(frames, outer) > _depth(frames, inner)
+
+
+def _depth(frames: Sequence[Frame], loop: Unrolled) -> int:
+    """The outermost frame in the body of a loop; -1 without one."""
+    source, body = loop.code.index, _body_range(loop.code, loop.node)
+    places = [(f.source, (f.span.line, f.span.column)) for f in frames]
+    inside = [i for i, (at, place) in enumerate(places) if at == source and _in(place, body)]
+    return inside[-1] if inside else -1  # the outermost: the body may define and call a function
 
 
 def _is_costly(unrolled: Unrolled, program: Program, compiling: float) -> bool:
