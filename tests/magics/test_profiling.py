@@ -166,6 +166,14 @@ def test_a_line_that_changes_an_nnx_object_needs_a_jit_that_returns_the_change(s
     assert "Move it into a function under `nnx.jit`" in finding.fix
 
 
+def test_a_line_that_reads_a_module_of_equinox_needs_its_jit(shell: Any) -> None:
+    eqx = pytest.importorskip("equinox")
+    shell.user_ns |= {"eqx": eqx, "net": eqx.nn.MLP(2, 2, 4, 1, key=jax.random.key(0))}
+    shell.run_cell("%%jaxprof\ny = net(jnp.ones(2)) * 2 + 1\n")
+    (finding,) = jaxscope.last().findings
+    assert "Move it into a function under `eqx.filter_jit`" in finding.fix
+
+
 def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     shell.run_cell(TRAINING)

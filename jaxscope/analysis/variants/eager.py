@@ -28,6 +28,7 @@ _RUN = frozenset({
     "scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "tree_map",
 })  # fmt: skip
 """They run the functions that they are given, and return arrays."""
+_OF_LIBRARIES = ("nnx.jit", "eqx.filter_jit")
 _NO_ASSIGNMENT = "The line is not an assignment at the top level of the cell."
 _OTHER = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda)
 
@@ -92,7 +93,7 @@ def _function(
     """The name of the jit, that of a new function under it, and its definition."""
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     name = next(one for one in ("step", "one_step", "jitted_step") if one not in names)
-    jit = "nnx.jit" if "`nnx.jit`" in finding.fix else "jax.jit"
+    jit = next((one for one in _OF_LIBRARIES if f"`{one}`" in finding.fix), "jax.jit")
     function = f"@{jit}\ndef {name}({', '.join(carried)}):\n{body}"
     return jit, name, textwrap.indent(function, " " * outer.col_offset) + "\n"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxscope import words
 from jaxscope.capture.inputs import nnx
+from jaxscope.capture.inputs.pytrees import is_module
 from jaxscope.model import Finding, FindingKind
 from jaxscope.model.profile import CellLine, CellProfile
 
@@ -51,8 +52,12 @@ def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple
     names = {
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.lineno == row.line
     }
-    # `jax.jit` would lose a change of an NNX object.
-    jit = "nnx.jit" if any(nnx.is_nnx(namespace.get(name)) for name in names) else "jax.jit"
+    # `jax.jit` would lose a change of an NNX object, and takes no function in a module of Equinox.
+    values, jit = [namespace.get(name) for name in names], "jax.jit"
+    if any(map(nnx.is_nnx, values)):
+        jit = "nnx.jit"
+    elif any(map(is_module, values)):
+        jit = "eqx.filter_jit"
     host, device = words.seconds(row.host_s), words.seconds(row.device_s)
     compiling = f" ({words.seconds(row.compile_s)} of it compiling)" if row.compile_s else ""
     return (

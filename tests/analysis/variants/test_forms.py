@@ -243,10 +243,11 @@ def test_a_line_without_one_expression_to_compile_is_not_changed(line) -> None:
     assert isinstance(rule(finding(K.EAGER, 2), f"for x in xs:\n    {line}"), str)
 
 
-def test_eager_lines_with_an_nnx_object_are_one_function_under_its_own_jit() -> None:
+def test_eager_lines_with_an_object_of_a_library_are_one_function_under_its_own_jit() -> None:
     text = "%%jaxprof\nloss = fit(model, x) * 2"
     assert "@jax.jit\ndef step(model, x):" in changed(K.EAGER, text)
     assert "@nnx.jit\ndef step(model, x):" in changed(K.EAGER, text, fix="under `nnx.jit`")
+    assert "@eqx.filter_jit\ndef" in changed(K.EAGER, text, fix="under `eqx.filter_jit`")
 
 
 def test_eager_lines_at_the_top_are_one_function() -> None:
