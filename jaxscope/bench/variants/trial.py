@@ -150,9 +150,13 @@ class _Trials:
     def _best(
         self, change: Change, recompilation: Recompilation | None
     ) -> tuple[Change, VariantTrial]:
-        """The change, or another form of it that is better or costs less time."""
+        """The change, or another form of it that is better or costs less time.
+
+        A further form is tried while the first one leaves time for it.
+        """
+        began = time.perf_counter()
         forms = [self._tried(change, recompilation)]
-        if change.others and _costs(forms[0][1], change.aim):
+        if _costs(forms[0][1], change.aim) and time.perf_counter() - began < self.time_limit:
             forms += [self._tried(one, recompilation) for one in change.others]
         return min(forms, key=lambda one: _rank(one[1]))
 

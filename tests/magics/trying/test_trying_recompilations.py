@@ -14,7 +14,7 @@ import jaxscope
 from jaxscope.analysis.variants import verdicts
 from jaxscope.bench.variants import rounds
 from jaxscope.model.comparison import Ratio, RatioVerdict
-from jaxscope.model.variants import PlanFigures, TrialVerdict
+from jaxscope.model.variants import PlanFigures, TrialVerdict, VariantTrial
 from jaxscope.results.trials import Trials
 from tests.magics.notebook import Notebook, open_notebook
 from tests.magics.trying.trials import only, tried
@@ -71,6 +71,22 @@ def test_a_lambda_in_a_loop_is_created_once(notebook: Notebook) -> None:
     shown = notebook.must("%jaxtry").text
     assert "5 → 1 compilation" in shown  # the time that it saves is that of four small programs
     assert "results equal" in shown
+
+
+@pytest.mark.parametrize(("limit", "forms"), [(0.0, 1), (30.0, 2)])
+def test_a_further_form_of_a_fix_needs_time_that_is_left(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch, limit: float, forms: int
+) -> None:
+    made: list[Any] = []
+
+    def failed(record: Any, origin: Any, change: Any, *_: Any) -> VariantTrial:
+        made.append(change)
+        return VariantTrial(change.title, TrialVerdict.FAILED, "It took long.")
+
+    monkeypatch.setattr("jaxscope.bench.variants.trial.tried", failed)
+    notebook.must("%%jaxwatch -o log\nfor n in (5, 8, 6):\n    y = mean(np.ones(n))")
+    notebook.shell.user_ns["log"].try_fixes(time_limit=limit)
+    assert len(made) == forms
 
 
 def test_apply_inserts_the_cell_of_a_recompilation(
