@@ -347,11 +347,13 @@ def _notes(captured: Captured, facts: ProgramFacts, inputs: Sequence[Value]) -> 
         what = "the value of " if derived else ""
         inputs_named = words.listed([f"`{name}`" for name in unused], most=3, last="or")
         notes.append(f"No result depends on {what}{inputs_named}.")
-    for first in dict.fromkeys(shared.values()):
-        again = [name for name, path in shared.items() if path == first]
-        verb = "is" if len(again) == 1 else "are"
+    if shared:
+        first = tuple(dict.fromkeys(shared.values()))
+        be = "is" if len(shared) == 1 else "are"
+        same, takes = ("array", "it") if len(first) == 1 else ("arrays", "each")
         notes.append(
-            f"{words.names(again)} {verb} the same array as `{first}`: the program takes it once."
+            f"{words.names(tuple(shared))} {be} the same {same} as {words.names(first)}: "
+            f"the program takes {takes} once."
         )
     return notes
 

@@ -414,6 +414,12 @@ def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook)
     assert said in words
     assert "No result depends on `spare` or" in words
     assert "depends on `layers" not in words
+    notebook.must("fast = {n: jnp.ones(3) for n in 'abcd'}; slow = dict(fast)")
+    ran = notebook.must("%%jaxjit -n 1\ngap = [fast[n] - slow[n] for n in 'abcd']")
+    assert (
+        "`slow['a']`, `slow['b']`, `slow['c']` and 1 more are the same arrays as `fast['a']`, "
+        "`fast['b']`, `fast['c']` and 1 more: the program takes each once."
+    ) in " ".join(ran.text.split())
 
 
 def test_an_input_that_is_a_result_as_it_is_is_not_called_without_effect(
