@@ -161,6 +161,7 @@ _NOT_FOLLOWED = (types.FrameType, types.ModuleType)
 _WRAPPERS = (tuple, frozenset, functools.partial, types.MethodType)
 _MOST_WRAPPERS = 4
 _CACHE = type(functools.lru_cache(abs))
+_FUNCTION = types.FunctionType
 _CONTAINERS = (dict, list, set, collections.deque, types.CellType)
 
 
@@ -192,7 +193,10 @@ class _Search:
         containers = {id(one): one for _, one in pairs if isinstance(one, _CONTAINERS)}
         self.owners = _referrers(list(containers.values()), set())
         """By container: what refers to it."""
+        cached = _cached(list(containers.values()), self.owners)
         for item, holder in pairs:
+            if id(holder) in cached:
+                continue
             if not _is_jaxs(holder, self.owners.get(id(holder), [])):
                 for tracer in inside[id(item)]:
                     self.holders[tracer].append((item, holder))
@@ -229,29 +233,40 @@ def _is_jaxs(holder: Any, owners: Iterable[Any]) -> bool:
         return False
     if isinstance(holder, dict):  # jaxscope knows the user's namespace
         return any(type(one).__module__.startswith(("jax.", "jaxlib.")) for one in owners)
-    if _is_cached(holder):
-        return True
     return any(_is_trace(one) or (_is_own(one) and not _is_input(one, holder)) for one in owners)
 
 
-def _is_cached(holder: Any) -> bool:
-    """Whether only a cache of JAX's functions holds it, as `jax.closure_convert` has one by the
+def _cached(containers: list[Any], owners: Mapping[int, list[Any]]) -> set[int]:
+    """Those that only a cache of JAX's functions holds, as `jax.closure_convert` has one by the
     function that it is given: a list in a result, or a variable of that function."""
-    if not isinstance(holder, types.CellType):
-        return _in_cache(holder)
-    closures = [one for one in gc.get_referrers(holder) if isinstance(one, tuple)]
-    owners = gc.get_referrers(*closures) if closures else []
-    functions = [one for one in owners if isinstance(one, types.FunctionType)]
-    return bool(functions) and all(_of_library(one) or _in_cache(one) for one in functions)
+    containers = [one for one in containers if not isinstance(one, dict)]
+    above = dict(owners)
+
+    def above_each(below: Iterable[Any], kind: type[Any]) -> list[Any]:
+        """What of this kind refers to these objects, and what refers to that, in one pass."""
+        found = {id(o): o for one in below for o in above[id(one)] if isinstance(o, kind)}
+        above.update(_referrers([one for one in found.values() if id(one) not in above], set()))
+        return list(found.values())
+
+    def is_in_cache(value: Any) -> bool:
+        held = above[id(value)]
+        inside = [one for o in held if isinstance(o, tuple) for one in above[id(o)]]
+        return any(map(_is_jaxs_cache, [*held, *inside]))
+
+    def is_cached(container: Any) -> bool:
+        if not isinstance(container, types.CellType):
+            return is_in_cache(container)
+        closures = [one for one in above[id(container)] if isinstance(one, tuple)]
+        functions = [o for one in closures for o in above[id(one)] if isinstance(o, _FUNCTION)]
+        return bool(functions) and all(_of_library(one) or is_in_cache(one) for one in functions)
+
+    tuples = above_each(containers, tuple)
+    above_each(above_each(tuples, _FUNCTION), tuple)
+    return {id(one) for one in containers if is_cached(one)}
 
 
 def _of_library(function: types.FunctionType) -> bool:
     return not is_user_file(function.__code__.co_filename)
-
-
-def _in_cache(value: Any) -> bool:
-    parts = [one for one in gc.get_referrers(value) if isinstance(one, tuple)]
-    return any(_is_jaxs_cache(one) for one in gc.get_referrers(value, *parts))
 
 
 def _is_jaxs_cache(holder: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import queue
 import sys
 import threading
@@ -30,6 +31,29 @@ def test_a_closure_gets_back_what_it_held() -> None:
         place = net.released(net.kept([]), {id(cell): 1})
     assert place == "the closure of a function"
     assert held == 1
+
+
+def test_many_kept_tracers_take_few_passes_over_the_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[Any] = []
+
+    def closure(x: Any) -> Any:
+        return lambda: x
+
+    def keep(x: Any) -> Any:
+        kept.extend(closure(x + i) for i in range(100))
+        return x * 2
+
+    passes: list[int] = []
+    look = gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", lambda *of: (passes.append(len(of)), look(*of))[1])
+    with TracerNet() as net:
+        jax.jit(keep).trace(1.0)
+        place = net.released(net.kept([]), {})
+    assert place == "the closure of a function"
+    assert max(passes) >= 100
+    assert len(passes) <= 12  # some for the search, and for the wrappers, owners and caches
 
 
 def test_an_attribute_is_of_the_object_that_has_it() -> None:
