@@ -93,9 +93,11 @@ def _for_tracers(tree: ast.Module, node: ast.expr, names: Names) -> str:
         case _:
             pass
     test, parent = _test_of(tree, node)
+    if not isinstance(test, ast.expr):
+        return ""
     if _is_call_of(test, "bool") and not isinstance(parent, ast.If | ast.While | ast.IfExp):
         return _condition(test, names)
-    if not isinstance(test, ast.expr) or any(map(_is_no_comparison, ast.walk(test))):
+    if any(map(_is_no_comparison, ast.walk(test))):
         return ""
     match parent:
         case ast.IfExp(test=found, body=a, orelse=b) if found is test:

@@ -154,12 +154,12 @@ class Snapshot:
 def _unlock(array: np.ndarray) -> None:
     """Make an array writeable again, which NumPy allows for a view only while its base is."""
     base = array.base
-    locked = isinstance(base, np.ndarray) and not base.flags.writeable
-    if locked:
-        _unlock(base)
+    locked = base if isinstance(base, np.ndarray) and not base.flags.writeable else None
+    if locked is not None:
+        _unlock(locked)
     array.flags.writeable = True
-    if locked:  # it is unlocked in its turn, or was read-only before
-        base.flags.writeable = False
+    if locked is not None:  # it is unlocked in its turn, or was read-only before
+        locked.flags.writeable = False
 
 
 def contents(item: Any) -> Any:
