@@ -243,7 +243,7 @@ def _cached(containers: list[Any], owners: Mapping[int, list[Any]]) -> set[int]:
     above = dict(owners)
 
     def above_each(below: Iterable[Any], kind: type[Any]) -> list[Any]:
-        """The objects of this kind that refer to these; what refers to them is added, in one pass."""
+        """The objects of this kind that refer to these; what refers to them is added, at once."""
         found = {id(o): o for one in below for o in above[id(one)] if isinstance(o, kind)}
         above.update(_referrers([one for one in found.values() if id(one) not in above], set()))
         return list(found.values())
