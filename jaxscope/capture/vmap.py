@@ -23,7 +23,7 @@ from jaxscope.analysis.vmap.propagate import KnownAxes, propagate
 from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.dataflow import RegionReader
 from jaxscope.capture.jaxpr.equations import entries_of
-from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader, open_jaxpr
+from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprReader
 from jaxscope.capture.source.frames import is_user_file, position
 from jaxscope.capture.source.sources import SourceFiles
 from jaxscope.model import BatchAxis, Batching, Frame, Unavailable
@@ -127,10 +127,10 @@ class _Tracebacks:
         return _jax.jax_calls(traceback)
 
     def calls(self, entries: Sequence[_jax.VmapEntry], jaxpr: Any) -> list[VmapCall]:
-        """The observed calls of vmapped functions; captured arrays are variables of the jaxpr."""
-        inner = open_jaxpr(jaxpr)
-        pairs = zip(getattr(inner, "constvars", ()), getattr(jaxpr, "consts", ()), strict=False)
-        variables = {_jax.array_key(array): id(variable) for variable, array in pairs}
+        """The observed calls of vmapped functions; captured arrays are variables of jaxprs."""
+        variables: dict[Hashable, list[int]] = {}
+        for variable, array in _jax.constant_pairs(jaxpr):
+            variables.setdefault(_jax.array_key(array), []).append(id(variable))
         self._of_rules |= {self._key(entry.site) for entry in entries if entry.of_rule}
         return [
             VmapCall(
@@ -138,8 +138,9 @@ class _Tracebacks:
                 entry.name,
                 entry.size,
                 tuple(
-                    (axis, variables.get(_jax.array_key(v), id(v)))
+                    (axis, variable)
                     for axis, v in zip(entry.axes, entry.values, strict=True)
+                    for variable in variables.get(_jax.array_key(v), [id(v)])
                 ),
             )
             for entry in entries

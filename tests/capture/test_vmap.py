@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -90,6 +91,24 @@ def test_the_gradient_of_a_batched_loss_is_batched_where_the_loss_is() -> None:
     *batched, last = found.over("mul")
     assert last == ()
     assert set(batched) == {(0,)}
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.value_and_grad, jax.hessian, jax.jit])
+def test_a_jitted_loss_of_captured_rows_is_batched_as_it_is_without_the_jit(
+    transform: Callable[..., Any],
+) -> None:
+    rows = jnp.ones((7, 3))
+
+    def read_loss(jit: Callable[..., Any]) -> list[tuple[str, str]]:
+        def loss(w):
+            return jnp.mean(jax.vmap(lambda a: jnp.tanh(jnp.sin(w) @ a).sum())(rows))
+
+        found = read(transform(jit(loss)), jnp.ones((3, 3))).rows()
+        # The last axis of a Hessian has one element, that of the loss.
+        by_name = [(name, "".join(sorted(set(over) - {"2"}))) for name, over in found]
+        return sorted(row for row in by_name if row[0] not in ("jit", "pjit"))
+
+    assert read_loss(jax.jit) == read_loss(lambda function: function)
 
 
 def test_spectral_radius_goes_through_the_matrices_in_one_library_call() -> None:
@@ -527,6 +546,18 @@ def test_a_second_report_of_a_function_knows_its_vmap() -> None:
         first, second = (jaxscope.inspect(step, jnp.ones((3, 2))).programs[0] for _ in range(2))
     assert second.vmap == first.vmap
     assert second.vmap is not None
+
+
+def test_nothing_is_said_where_only_some_mapped_values_are_those_of_the_program() -> None:
+    rows = jnp.ones((5, 3))
+
+    @jax.jit
+    def loss(given):
+        return jax.vmap(lambda a, b: jnp.sin(a).sum() + jnp.cosh(b).sum())(rows, given).sum()
+
+    with jaxscope.options(runs=0):
+        program = jaxscope.inspect(jax.grad(loss), jnp.ones((5, 3))).programs[0]
+    assert program.vmap is None
 
 
 def test_nothing_is_said_where_a_batched_function_has_a_vmap_of_its_own() -> None:

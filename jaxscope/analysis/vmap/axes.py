@@ -47,6 +47,8 @@ class VmapAxis:
     size: int | None
     observed: bool = False
     """Its calls were observed, and their batched arguments are in the program."""
+    partial: bool = False
+    """Of a call only some are: the others entered a trace that the program was made from."""
     told: bool = False
     """Its equations are known from the untransformed program."""
     tracebacks: set[Hashable] = field(default_factory=set[Hashable])
@@ -59,7 +61,7 @@ class VmapAxis:
     @property
     def known(self) -> bool:
         """Its batched values are known."""
-        return self.observed or self.told
+        return (self.observed and not self.partial) or self.told
 
 
 class VmapAxes:
@@ -88,7 +90,7 @@ class VmapAxes:
         for call in calls:
             self._enter(call, present)
         for axis in self.all:
-            axis.told = not axis.observed and axis.key in told
+            axis.told = not axis.known and axis.key in told
 
     def mask(self, under: tuple[int, ...]) -> int:
         """The bits of some axes."""
@@ -123,13 +125,16 @@ class VmapAxes:
             own = [*sorted(axis.index for axis in likely[:missing]), *own]
         return (*outer, *(axis for axis in own if axis not in outer))
 
-    def operand(self, region: Region, value: int, mask: int, under: tuple[int, ...]) -> int:
-        """The axes that an operand is batched over, given those of its value."""
+    def operand(self, region: Region, value: int, mask: int) -> int:
+        """The axes that an operand is batched over, given those of its value.
+
+        Of these, an equation is batched over the ones around it: what is inside a call, or follows
+        it, may be under the others again.
+        """
         if value < 0:
             return 0
         variable = region.variables[value]
-        mask = mask & ~self._whole.get(variable, 0) | self.entering.get(variable, 0)
-        return mask & self.mask(under)
+        return mask & ~self._whole.get(variable, 0) | self.entering.get(variable, 0)
 
     def enter_with(self, region: Region, step: RegionStep, mask: int) -> None:
         """Of an equation that is known to be batched: its one operand enters these axes.
@@ -167,7 +172,11 @@ class VmapAxes:
             if variable in present:
                 side = self._whole if position is None else self.entering
                 side[variable] = side.get(variable, 0) | axis.bit
-                axis.observed = axis.observed or position is not None
+        found = {
+            variable in present for position, variable in call.arguments if position is not None
+        }
+        axis.observed |= True in found
+        axis.partial |= len(found) == 2
 
     def _axis(self, site: Hashable, name: str, size: int | None) -> VmapAxis:
         known = self._by_site.setdefault(site, [])
@@ -181,8 +190,8 @@ class VmapAxes:
 
 
 def is_transposed(step: RegionStep) -> bool:
-    """Whether an equation is the transpose of a batched one, and not a batched transpose."""
+    """Whether an equation is transposed outside of all vmaps: of a batched one it is the transpose
+    of it, and not a batched transpose."""
     scopes = step.scopes
-    if TRANSPOSE not in scopes or VMAP not in scopes:
-        return False
-    return scopes.index(TRANSPOSE) < scopes.index(VMAP)
+    first = scopes.index(VMAP) if VMAP in scopes else len(scopes)
+    return TRANSPOSE in scopes[:first]

@@ -18,7 +18,14 @@ from jaxscope.analysis.jaxpr.dataflow import (
     RegionStep,
     distinct_regions,
 )
-from jaxscope.analysis.vmap.axes import AxisKey, TracebackReader, VmapAxes, VmapCall, is_transposed
+from jaxscope.analysis.vmap.axes import (
+    VMAP,
+    AxisKey,
+    TracebackReader,
+    VmapAxes,
+    VmapCall,
+    is_transposed,
+)
 from jaxscope.analysis.vmap.results import NO_RESULT, ResultForm, reduced, result_of
 from jaxscope.model import BatchedEquation, BatchingResult, Frame
 
@@ -38,6 +45,8 @@ class _Around:
     times: float = 1.0
     transposed: bool = False
     """It is the transpose of a batched program, as the backward pass of its gradient."""
+    in_transpose: bool = False
+    """It is transposed, or inside a call that is, as a jitted function in the backward pass."""
     sequential: bool = False
     """Inside a loop over the examples that a batching rule inserted."""
 
@@ -96,19 +105,23 @@ class _Walk:
                 if value >= 0:
                     depends |= masks[value] | entering.get(variables[value], 0)
             under = axes.under(step, around.under, depends, here.under)
-            transposed = around.transposed or is_transposed(step)
-            if under != here.under or transposed != here.transposed:
-                here = replace(around, under=under, transposed=transposed)
-            operands = [axes.operand(region, value, masks[value], under) for value in step.inputs]
+            inside = around.in_transpose or is_transposed(step)
+            transposed = around.transposed or (inside and VMAP in step.scopes)
+            if (under, transposed, inside) != (here.under, here.transposed, here.in_transpose):
+                here = replace(around, under=under, transposed=transposed, in_transpose=inside)
+            operands = [axes.operand(region, value, masks[value]) for value in step.inputs]
             outs = self._step(region, step, operands, here, record=record)
             for value, mask in zip(step.outputs, outs, strict=True):
                 if value >= 0:
                     masks[value] = mask
-        return [axes.operand(region, value, masks[value], around.under) for value in region.results]
+        return [axes.operand(region, value, masks[value]) for value in region.results]
 
     def _step(
-        self, region: Region, step: RegionStep, operands: list[int], here: _Around, *, record: bool
+        self, region: Region, step: RegionStep, given: list[int], here: _Around, *, record: bool
     ) -> list[int]:
+        """The masks of the results; `given` are those of the operands, also of axes elsewhere."""
+        around = self.axes.mask(here.under)
+        operands = [mask & around for mask in given]
         depends = self._depends(region, step, operands, here)
         if record and not here.transposed:
             self._forward[step.frames] = self._forward.get(step.frames, 0) | depends
@@ -137,9 +150,9 @@ class _Walk:
             return [depends & ~reduced_over] * len(step.outputs)
         loop = step.inner[0].invariant is not None
         if here.transposed and not loop and step.primitive != "cond":
-            operands = [depends] * len(operands)
+            given = [depends] * len(operands)
         follow = self._loop if loop else self._branches
-        outs = follow(step, operands, here, record=record)
+        outs = follow(step, given, here, record=record)
         if outs is None:
             outs = [depends] * len(step.outputs)
         if self._known:
@@ -199,10 +212,10 @@ class _Walk:
         tests = [inner for inner in step.inner if not inner.yields]
         first = body.invariant or 0
         carry = (body.inputs or ())[first : first + body.carried]
-        ends = 0
+        ends, around = 0, self.axes.mask(here.under)
         while True:
             for test in tests:
-                ends |= _union(self._inner(test, operands, here, record=False))
+                ends |= _union(self._inner(test, operands, here, record=False)) & around
             outs = self._inner(body, operands, here, record=False)
             grown = list(operands)
             for number, mask in zip(carry, outs, strict=False):

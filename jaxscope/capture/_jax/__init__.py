@@ -73,6 +73,7 @@ from jaxscope.capture._jax.programs import (
     compiled_program,
     constant_arguments,
     constant_bytes,
+    constant_pairs,
     constants_in,
     donates,
     held_program,

@@ -81,15 +81,21 @@ def _copied_equation(equation: Any, known: dict[int, Any]) -> Any:
 
 
 def constants_in(jaxpr: Any) -> list[Any]:
-    """The arrays that a jaxpr and those inside it hold as constants, the outermost first, once.
+    """The arrays that a jaxpr and those inside it hold as constants, the outermost first, once."""
+    found: dict[Hashable, Any] = {}
+    for _, value in constant_pairs(jaxpr):
+        found.setdefault(array_key(value), value)
+    return [*found.values()]
+
+
+def constant_pairs(jaxpr: Any) -> Iterator[tuple[Any, Any]]:
+    """The variables of these constants in each of the jaxprs, with their arrays.
 
     `consts` of a closed jaxpr, and of those among the parameters of its equations.
     """
-    found: dict[Hashable, Any] = {}
     for one in _with_inner(jaxpr):
-        for value in getattr(one, "consts", ()) or ():
-            found.setdefault(array_key(value), value)
-    return [*found.values()]
+        variables = getattr(getattr(one, "jaxpr", one), "constvars", ())
+        yield from zip(variables, getattr(one, "consts", ()) or (), strict=False)
 
 
 def _with_inner(jaxpr: Any) -> Iterator[Any]:
