@@ -39,6 +39,8 @@ class NameFact:
     """An array of a library whose arrays JAX cannot trace."""
     after: bool = False
     """The name had no value before the run; this is the one after it."""
+    shared: bool = False
+    """Another name, container or closure holds its array, which a donation would delete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ class TracedCode:
             for fact in evidence.names
             if fact.kind.startswith("module:")
         }
+        self.shared = {fact.name for fact in evidence.names if fact.shared}
         self.kinds = {fact.name: fact.kind for fact in evidence.names} | self._literals()
         self.scopes = self._find_scopes(evidence)
         inputs = [v for p in record.programs for v in p.inputs]

@@ -1,5 +1,6 @@
 """Elements that are picked by `nonzero` only to be reduced."""
 
+import math
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode
@@ -36,15 +37,15 @@ def masks(_: Evidence, traced: TracedCode) -> Iterator[Finding]:
             if size < PICKED or step.is_backward or place is None:
                 continue
             gathers = _gathers(flow, step)
-            neutral = "" if not gathers else _neutral(flow, gathers, size)
-            if not neutral:
+            instead = "" if not gathers else _instead(flow, gathers, size)
+            if not instead:
                 continue
             yield Finding(
                 FindingKind.MASKED_REDUCTION,
                 place[1],
                 "The elements that `nonzero` picks are only reduced, and the mask alone would do.",
-                f"Reduce `jnp.where(mask, values, {neutral})` instead, which moves no element. It "
-                "leaves out the padding of `size=`.",
+                f"{instead} instead, which moves no element. It takes what the mask selects, "
+                "and no padding of `size=`.",
                 f"Nothing else reads the places of the {size} elements.",
                 source=place[0],
             )
@@ -101,8 +102,8 @@ def _gathers(flow: Flow, step: FlowStep) -> list[FlowStep]:
     return list(found)
 
 
-def _neutral(flow: Flow, gathers: list[FlowStep], size: int) -> str:
-    """The element that changes nothing of the reductions of what was picked; empty for others."""
+def _instead(flow: Flow, gathers: list[FlowStep], size: int) -> str:
+    """The reduction under the mask; empty where anything else is done with what was picked."""
     if any(flow.shape(gather.inputs[0])[:1] != (size,) for gather in gathers):
         return ""
     picked = {gather.outputs[0] for gather in gathers}
@@ -116,10 +117,24 @@ def _neutral(flow: Flow, gathers: list[FlowStep], size: int) -> str:
             return ""
         for reader in readers:
             if reader.primitive in _NEUTRAL and 0 in reader.step.params.get("axes", ()):
-                found.add(_NEUTRAL[reader.primitive])
+                found.add(_of_mask(flow, reader))
             elif not picked.issuperset(reader.outputs):
                 return ""
     return found.pop() if len(found) == 1 else ""
+
+
+def _of_mask(flow: Flow, reduction: FlowStep) -> str:
+    """`jnp.where` with the element that changes nothing of a reduction; a mean divides as well."""
+    after = flow.readers.get(reduction.outputs[0], ())
+    number = math.prod(flow.shape(reduction.inputs[0]))
+    if reduction.primitive == "reduce_sum" and any(
+        one.primitive == "div" and flow.literal(one, 1) == number for one in after
+    ):
+        return "Use `jnp.mean(values, where=mask)`"
+    neutral = _NEUTRAL[reduction.primitive]
+    if "inf" in neutral and flow.dtype(reduction.inputs[0])[0] in "iu":
+        neutral = f"jnp.iinfo(values.dtype).{'max' if neutral == 'jnp.inf' else 'min'}"
+    return f"Reduce `jnp.where(mask, values, {neutral})`"
 
 
 def _alone(flow: Flow, step: FlowStep, picked: set[int]) -> bool:

@@ -132,9 +132,11 @@ def _top_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _is_kept(name: str, traced: TracedCode) -> bool:
-    """Whether the cell has another reference to the old array: `old = w`, `history.append(w)`, or
-    `w = w0`."""
+    """Whether there is another reference to the old array: `old = w`, `history.append(w)` or
+    `w = w0` in the cell, or a name of an earlier one."""
     cell = traced.cell
+    if name in traced.shared:
+        return True
     for node in _where_it_is_global(cell.tree, name) if cell is not None else ():
         match node:
             case ast.Assign(targets=[ast.Name(id=stored)], value=ast.Name()) if stored == name:

@@ -45,11 +45,8 @@ def _nan_gradient(
     compare = flow.maker(select.inputs[0])
     if compare is None or compare.primitive not in _COMPARES or len(select.inputs) != 3:
         return
-    for case in (0, 1):
-        found = _singular(flow, select, select.inputs[1 + case])
-        if found is None:
-            continue
-        singular, operand = found
+    cases = [(case, *one) for case in (0, 1) for one in _singular(flow, select, 1 + case)]
+    for case, singular, operand in cases:
         chosen = _chosen_at_zero(flow, compare, operand)
         if chosen is None and singular.primitive == "sqrt":  # it is 0 where its argument is
             chosen = _chosen_at_zero(flow, compare, flow.origin(singular.outputs[0]))
@@ -58,7 +55,9 @@ def _nan_gradient(
         if chosen is None or chosen == case or place is None or equation.frames not in backward:
             continue
         other = flow.literal(select, 2 - case)
-        if (other is not None and math.isnan(other)) or not _is_differentiated(flow, *found):
+        if other is not None and math.isnan(other):
+            continue
+        if not _is_differentiated(flow, singular, operand):
             continue
         shown = {"div": "division", "integer_pow": "power", "pow": "power"}.get(
             singular.primitive, f"`{singular.primitive}`"
@@ -84,10 +83,13 @@ def _nan_gradient(
         return
 
 
-def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] | None:
-    """The operation without a derivative at 0 that only this `where` reads, and its argument."""
-    reader = select
+def _singular(flow: Flow, select: FlowStep, position: int) -> Iterator[tuple[FlowStep, int]]:
+    """Operations without a derivative at 0 that only this `where` reads, with their arguments."""
+    pending = [(select, select.inputs[position])]
     for _ in range(_CHAIN):
+        if not pending:
+            return
+        reader, value = pending.pop()
         step = flow.makers.get(value)
         others = [
             r
@@ -95,28 +97,25 @@ def _singular(flow: Flow, select: FlowStep, value: int) -> tuple[FlowStep, int] 
             if r is not reader and not _is_of_derivative(flow, r)
         ]
         if step is None or others or value in flow.results:
-            return None
+            continue
         match step.primitive:
             case "log" | "sqrt" | "rsqrt":
-                return step, flow.origin(step.inputs[0])
+                yield step, flow.origin(step.inputs[0])
             case "div" if step.inputs[1] >= 0 and flow.literal(step, 1) is None:
-                return step, flow.origin(step.inputs[1])
+                yield step, flow.origin(step.inputs[1])
             case "integer_pow" if int(step.step.params.get("y", 1)) < 0:
-                return step, flow.origin(step.inputs[0])
+                yield step, flow.origin(step.inputs[0])
             case "pow" if (power := flow.literal(step, 1)) is not None and power < 1:
-                return step, flow.origin(step.inputs[0])
+                yield step, flow.origin(step.inputs[0])
             case primitive if primitive in _ELEMENTWISE:
-                inputs = [
-                    i
-                    for position, i in enumerate(step.inputs)
-                    if i >= 0 and flow.literal(step, position) is None
+                # A zero cotangent stays zero through a product, or is NaN already.
+                pending += [
+                    (step, i)
+                    for at, i in enumerate(step.inputs)
+                    if i >= 0 and flow.literal(step, at) is None
                 ]
-                if len(inputs) != 1:
-                    return None
-                reader, value = step, inputs[0]
             case _:
-                return None
-    return None
+                pass
 
 
 def _is_of_derivative(flow: Flow, reader: FlowStep) -> bool:

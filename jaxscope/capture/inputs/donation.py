@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
+import jax
+
 from jaxscope.capture.inputs import pytrees
 from jaxscope.capture.inputs.mutation import is_users_module
 from jaxscope.capture.options.refusals import RefusedError, shared_donation
@@ -35,6 +37,18 @@ def refused_donation(
         if other:
             return shared_donation(donated[min(other)], name)
     return None
+
+
+def is_shared(name: str, namespace: Mapping[str, Any], least: int) -> bool:
+    """Whether another holder has an array of this name, whose arrays have `least` bytes."""
+    try:
+        arrays = [one for one in pytrees.leaves_of(namespace[name]) if isinstance(one, jax.Array)]
+        if sum(one.nbytes for one in arrays) < least:
+            return False
+    except Exception:  # keys that cannot be sorted, or an array that was deleted
+        return False
+    donated = {id(one): name for one in arrays}
+    return refused_donation(donated, namespace, [name]) is not None
 
 
 def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import linecache
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
@@ -305,7 +305,7 @@ def _from_library(site: ErrorSite) -> bool:
 
 
 def _values(site: ErrorSite) -> Iterator[tuple[ast.expr, Any]]:
-    """The operands with their values: those of names, and of both sides of an operator."""
+    """The operands with their values: those of a call, and of both sides of an operator."""
     names = {**site.frame.f_globals, **site.frame.f_locals}
     operands = rewrites.operands_of(site.node)
     sides = _sides(site) if isinstance(site.node, ast.BinOp) else None
@@ -314,9 +314,34 @@ def _values(site: ErrorSite) -> Iterator[tuple[ast.expr, Any]]:
         return
     # The names of a cell may have their old values back by now: only those that were passed count.
     passed = [id(value) for frame in site.below[:_CALLS] for value in _arguments(frame)]
+    given = {id(node): value for node, value in _given(site.node, site.below[:1])}
     for node in operands:
         if isinstance(node, ast.Name) and id(value := names.get(node.id)) in passed:
             yield node, value
+        elif id(node) in given:
+            yield node, given[id(node)]
+
+
+def _given(node: ast.expr, below: Sequence[FrameType]) -> Iterator[tuple[ast.expr, Any]]:
+    """The positional arguments of a call with their values, from the frame that it made."""
+    if not isinstance(node, ast.Call):
+        return
+    for frame in below:
+        code, held = frame.f_code, frame.f_locals
+        end = code.co_argcount
+        values = [held.get(name) for name in code.co_varnames[:end] if name != "self"]
+        if code.co_flags & inspect.CO_VARARGS:
+            more = held.get(code.co_varnames[end + code.co_kwonlyargcount], ())
+            # `jnp.einsum` puts its first argument in front of the others.
+            values += more[max(end + len(more) - len(node.args), 0) :] if more else ()
+        for argument, value in zip(node.args, values, strict=False):
+            match argument, value:
+                case ast.Starred(), _:
+                    return
+                case ast.List(elts=parts) | ast.Tuple(elts=parts), list() | tuple():
+                    yield from zip(parts, value, strict=False)
+                case _:
+                    yield argument, value
 
 
 def _arguments(frame: FrameType) -> Iterator[Any]:

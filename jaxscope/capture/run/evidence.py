@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxscope.analysis.findings import Evidence, NameFact, count_computing, findings
+from jaxscope.analysis.findings.memory import DONATE_BYTES
 from jaxscope.analysis.jaxpr.flow import Flow
+from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.parse import nodes_of, parsed
 from jaxscope.capture.forms.side_effects import SideEffectRecorder
+from jaxscope.capture.inputs.donation import is_shared
 from jaxscope.capture.inputs.traced_or_static import aval_text, choose
 from jaxscope.capture.options import error_origin
 from jaxscope.capture.program.stages import Handles
@@ -79,8 +82,19 @@ def evidence(record: Record, texts: Sequence[TextSource], known: Known) -> Evide
     )
 
 
+def facts_before(syntax: CellSyntax, namespace: Mapping[str, Any]) -> tuple[NameFact, ...]:
+    """The values of the names of a cell that is about to run, as facts."""
+    shared = {
+        name
+        for name in {*syntax.bound} & {*syntax.mentioned} & namespace.keys()
+        if is_shared(name, namespace, DONATE_BYTES)
+    }
+    facts = name_facts(syntax.mentioned, namespace)
+    return tuple([replace(one, shared=True) if one.name in shared else one for one in facts])
+
+
 def name_facts(names: Iterable[str], namespace: Mapping[str, Any]) -> tuple[NameFact, ...]:
-    """The values of these names in the namespace, as facts; best taken before a run."""
+    """The values of these names in the namespace, as facts."""
     return tuple([_fact(name, namespace[name]) for name in sorted({*names} & namespace.keys())])
 
 

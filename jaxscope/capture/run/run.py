@@ -241,7 +241,7 @@ def _block(text: CellText, settings: Settings, context: RunContext, why: str) ->
         subject = CellSubject(text, settings, context.namespace)
         run = Run(subject, given)
         wrapped = run.read()
-        names = evidence.name_facts(text.syntax.mentioned, context.namespace)
+        names = evidence.facts_before(text.syntax, context.namespace)
         captured = finished = failed = None
         try:
             with recorder:
@@ -308,7 +308,7 @@ def _functions(
 def _executed(cell: FunctionCell | DecoratedCell, given: Invocation) -> tuple[Any, evidence.Known]:
     """The value of a cell that runs as plain Python, and what is known of its names."""
     text, namespace = cell.text, given.context.namespace
-    names = evidence.name_facts(text.syntax.mentioned, namespace)
+    names = evidence.facts_before(text.syntax, namespace)
     decorated = given.form is Form.DECORATOR
     composition = given.settings.composition
     errors = CellErrors(text, namespace, composition, wrote=True, decorated=decorated)

@@ -181,3 +181,30 @@ def test_a_package_that_calls_the_code_and_needs_its_values_is_named(notebook: N
         assert "scipy needs the values" in ran.message
         assert "move its call to a cell without the magic." in ran.message
         notebook.must(line)
+
+
+@pytest.mark.parametrize(
+    ("code", "shapes"),
+    [
+        ("jnp.concatenate([x, m * 2])", "f32[3]  f32[4,2]"),
+        ("jnp.einsum('i,ij->j', x, m)", "f32[3]  f32[4,2]"),
+        ("jnp.dot(jnp.zeros((2, 3)), m)", "f32[2,3]           f32[4,2]"),
+        ("jnp.where(x > 0, x, m)", "bool[3]  f32[3]  f32[4,2]"),
+    ],
+)
+def test_the_operands_of_a_call_have_their_shapes_above_them(
+    notebook: Notebook, code: str, shapes: str
+) -> None:
+    notebook.must("m = jnp.ones((4, 2))")
+    ran = notebook.run(f"{MAGIC}y = {code}")
+    above, below = ran.message.splitlines()[-2:]
+    assert above.strip() == shapes
+    assert " ".join(below.split()) == code
+    for shape, operand in zip(shapes.split(), ("x", "m"), strict=False):
+        if "m * 2" in code or "einsum" in code:
+            assert below[above.index(shape)] == operand
+
+
+def test_shapes_are_not_guessed_where_arguments_are_unpacked(notebook: Notebook) -> None:
+    ran = notebook.run(f"{MAGIC}both = x, jnp.ones((4, 2))\ny = jnp.dot(*both)")
+    assert "f32" not in ran.message.partition("jaxscope")[2]

@@ -192,7 +192,7 @@ def test_the_fix_of_a_sort_is_the_cheapest_form(shell: CellShell, value: str, fi
         ("m.T @ jnp.linalg.inv(m)", "which is more accurate."),
         (
             "jnp.sum(x[jnp.nonzero(x > 2, size=4096)[0]])",
-            "which moves no element. It leaves out the padding of `size=`.",
+            "which moves no element. It takes what the mask selects, and no padding of `size=`.",
         ),
     ],
 )
@@ -205,6 +205,51 @@ def test_a_fix_claims_no_more_than_it_does(shell: CellShell, value: str, fix: st
     kinds = (FindingKind.EXPLICIT_INVERSE, FindingKind.MASKED_REDUCTION)
     (finding,) = [one for one in report.findings if one.kind in kinds]
     assert finding.fix.endswith(f", {fix}")
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "form"),
+    [
+        ("jnp.mean({})", "x", "jnp.mean({values}, where={mask})"),
+        ("jnp.max({})", "i", "jnp.max(jnp.where({mask}, {values}, jnp.iinfo({values}.dtype).min))"),
+        ("jnp.min({})", "x", "jnp.min(jnp.where({mask}, {values}, jnp.inf))"),
+    ],
+)
+def test_the_fix_of_a_masked_reduction_gives_its_value(
+    shell: CellShell, value: str, given: str, form: str
+) -> None:
+    mask = f"{given} >= 2048"
+    picked = f"{given}[jnp.nonzero({mask}, size=2048)[0]]"
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        setup = "import jax.numpy as jnp\ni = jnp.arange(4096)\nx = i * 1.0"
+        cells = value.format(picked), form.format(values=given, mask=mask)
+        reports = [report_of(shell, {"setup": setup, "cell": f"y = {one}\n"}, "") for one in cells]
+        results = [shell.user_ns["y"]]
+        shell.run_cell(f"z = {cells[0]}")
+        results.append(shell.user_ns["z"])
+        shell.run_line_magic("unload_ext", "jaxscope")
+    first, second = [[f for f in r.findings if f.kind == "masked_reduction"] for r in reports]
+    assert first[0].fix.count("`jnp.where(mask" if "jnp.where" in form else "`jnp.mean(") == 1
+    assert not second
+    assert results[0] == results[1]
+    assert results[0].dtype == results[1].dtype
+
+
+@pytest.mark.parametrize("code", ["", "def step(w):\n    return w * 0.5\n"])
+def test_donation_is_advised_only_where_no_earlier_cell_keeps_the_array(
+    shell: CellShell, code: str
+) -> None:
+    cell = f"{code}w = {'step(w)' if code else 'w * 0.5'}\n"
+    setup = "import jax.numpy as jnp\nw = jnp.ones((600, 600))\n"
+    kept: list[int] = []
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        for more in ("", "best = w", "best = {'w': w}", "best = None"):
+            report = report_of(shell, {"setup": setup + more, "cell": cell}, "")
+            kept.append(sum(one.kind is FindingKind.MISSED_DONATION for one in report.findings))
+        shell.run_line_magic("unload_ext", "jaxscope")
+    assert kept == [1, 0, 0, 1]
 
 
 def test_findings_that_fail_leave_the_report_and_a_note(
