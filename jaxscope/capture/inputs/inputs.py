@@ -213,7 +213,7 @@ class Inputs:
             return len(leaves) - 1
 
         for name, node in self._nodes.items():
-            if not isinstance(node, Object) and pytrees.is_traced(node):
+            if not isinstance(node, Object) and pytrees.has_tracer(node):
                 tree = pytrees.pack(node, take)
                 if jax.tree_util.tree_leaves(tree):
                     packed[name] = tree

@@ -404,6 +404,16 @@ def test_no_private_name_of_jax_is_needed_for_a_transformed_cell(notebook: Noteb
         )
 
 
+def test_a_static_numpy_array_is_not_an_input_of_a_transform(notebook: Notebook) -> None:
+    notebook.must("import numpy as np\nimg = np.arange(4.0)")
+    ran = notebook.must("%%jaxgrad -n 1 -s img\n(w * img[2]).sum()")
+    same(ran.value, 2 * jnp.ones(3))
+    assert ran.text.count("static by -s") == 1
+    assert "No result depends on" not in notebook.must("%%jaxjit -s img\nz = x * img[1]").text
+    notebook.must("%%jaxvmap -q -n 1 -s img\nz = x * img.sum()")
+    same(notebook.names["z"], notebook.names["x"] * 6)
+
+
 def test_an_array_in_two_places_is_taken_once_and_said_to_be(notebook: Notebook) -> None:
     notebook.must("bias = jnp.ones(3)\nlayers = [bias, bias, bias]\nspare = idle = jnp.zeros(3)")
     ran = notebook.must("%%jaxjit -n 1\nspare, idle\ntotal = layers[0] + layers[1] * layers[2]")
