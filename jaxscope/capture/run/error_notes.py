@@ -72,10 +72,12 @@ class CellErrors:
         """
         if isinstance(error, RefusedError | SettingsError):
             return None
+        line = line_of(error, self.cell.file)
         fix = self.fix(error)
+        if fix is None and (wrapped := _wrapped(error)) is not None:
+            fix = self.fix(wrapped, line)
         if fix is not None:
             return f"jaxscope: {fix}"
-        line = line_of(error, self.cell.file)
         if applying and not self.wrote:
             where = "" if line is None else f"Line {line}: "
             reason = re.split(r"(?<=[.!?])\s|\n", str(error).strip())[0].rstrip(".:")
@@ -84,9 +86,10 @@ class CellErrors:
         # The traceback has the line. Nothing else is known.
         return None if self.wrote or line is None else f"jaxscope: {NOTHING_CHANGED}"
 
-    def fix(self, error: BaseException) -> str | None:
-        """The line and the fix, or None where there is no fix."""
-        line = line_of(error, self.cell.file)
+    def fix(self, error: BaseException, line: int | None = None) -> str | None:
+        """The line and the fix, or None where there is no fix; `line` is that of the cell where the
+        traceback lacks it."""
+        line = line_of(error, self.cell.file) or line
         if isinstance(error, jax.errors.UnexpectedTracerError) and error_site.in_thread(error):
             return _placed(IN_THREAD, "" if line is None else f"Line {line}")
         if isinstance(error, jax.errors.UnexpectedTracerError) and (kept := self._keeps_tracer()):
@@ -182,6 +185,8 @@ def _note_of_call(
     if isinstance(error, RefusedError | SettingsError):
         return None
     advice = error_site.with_site(_known(error, namespace, composition), error)
+    if advice is None and (wrapped := _wrapped(error)) is not None:
+        return _note_of_call(wrapped, call, composition, namespace, fixable=fixable)
     fix = None if advice is None else advice.text
     if fix is None or not _needs_a_value(error):
         return fix
@@ -217,6 +222,14 @@ def _known(error: BaseException, values: Mapping[str, Any], composition: Composi
     """The fix for a known error: by keywords of JAX where the magic applies no transform."""
     found = jax_errors.fix(error, values, pmap=composition.has_pmap)
     return _in_code(found) if found and composition.is_plain else found
+
+
+def _wrapped(error: BaseException) -> BaseException | None:
+    """JAX's error behind one that a library or the user's code has raised of it."""
+    inner = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if inner is None or isinstance(inner, jax.errors.JAXTypeError | jax.errors.JAXIndexError):
+        return inner
+    return _wrapped(inner)
 
 
 def _needs_a_value(error: BaseException) -> bool:

@@ -208,3 +208,23 @@ def test_the_operands_of_a_call_have_their_shapes_above_them(
 def test_shapes_are_not_guessed_where_arguments_are_unpacked(notebook: Notebook) -> None:
     ran = notebook.run(f"{MAGIC}both = x, jnp.ones((4, 2))\ny = jnp.dot(*both)")
     assert "f32" not in ran.message.partition("jaxscope")[2]
+
+
+def test_an_error_that_a_library_makes_of_jaxs_has_the_fix_of_that(notebook: Notebook) -> None:
+    notebook.must(
+        "import numpy as np\n"
+        "def objective(v):\n"
+        "    try:\n        return np.asarray(v * 2)\n"
+        "    except TypeError as error:\n        raise ValueError('No scalar.') from error"
+    )
+    ran = notebook.run(f"{MAGIC}y = 1\nz = objective(x)")
+    assert ran.message.startswith("No scalar.")
+    assert "NumPy needs the values of an array that is traced" in ran.message
+    assert "write `jnp.asarray(v * 2)`" in notebook.run("%jaxjit objective(x)").message
+    pytest.importorskip("scipy")
+    notebook.must("from scipy.optimize import minimize")
+    line = "best = minimize(jax.jit(lambda v: jnp.sum((v - x) ** 2)), np.zeros(3)).x"
+    ran = notebook.run(MAGIC + line)
+    assert "must return a scalar value" in ran.message
+    assert "Line 2: scipy needs the values" in ran.message
+    notebook.must(line)
