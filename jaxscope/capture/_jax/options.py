@@ -114,7 +114,8 @@ def jit_options(info: Any) -> tuple[tuple[str, str], ...]:
 
 
 def sharding_text(value: Any) -> str:
-    """`P('d', None) over mesh d=8`; the text of a value that is no `NamedSharding`."""
+    """`P('d') over mesh d=8`, which is `P('d', None)` too; the text of a value that is no
+    `NamedSharding`."""
     from jax.sharding import NamedSharding
 
     if not isinstance(value, NamedSharding):
@@ -122,7 +123,10 @@ def sharding_text(value: Any) -> str:
     mesh = value.mesh
     axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
     kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
-    entries = ", ".join(map(repr, tuple(value.spec)))
+    spec = list(value.spec)
+    while spec and spec[-1] is None:
+        spec.pop()
+    entries = ", ".join(map(repr, spec))
     memory = " in pinned_host" if value.memory_kind == "pinned_host" else ""
     explicit = " (explicit)" if "Explicit" in kinds else ""
     return f"P({entries}) over mesh {axes}{explicit}{memory}"

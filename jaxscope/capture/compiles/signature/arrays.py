@@ -141,7 +141,7 @@ def _layout(array: Any) -> str:
 
 
 def _place(sharding: Any) -> tuple[str, bool]:
-    """`('cpu:0', False)`, `("P('d', None) over mesh d=8", True)`."""
+    """`('cpu:0', False)`, `("P('d') over mesh d=8", True)`."""
     memory = getattr(sharding, "memory_kind", None)
     where = f" in {memory}" if memory == "pinned_host" else ""
     if isinstance(sharding, SingleDeviceSharding):

@@ -66,6 +66,9 @@ def test_an_array_on_a_mesh_has_its_spec_and_the_kind_of_the_axes(kind, said):
     place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
     (argument,) = read(lambda x: x, (jax.device_put(np.ones(3), place),)).arguments
     assert argument.leaves[0].place == f"P('d') over mesh d=1{said}"
+    same = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d", None))
+    (argument,) = read(lambda x: x, (jax.device_put(np.ones((3, 2)), same),)).arguments
+    assert argument.leaves[0].place == f"P('d') over mesh d=1{said}"  # JAX compiles once for both
 
 
 def test_names_are_those_of_the_function():
