@@ -163,8 +163,10 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         for value in program.inputs:
             if value.kind is ValueKind.STATIC and "captured as a constant" in value.reason:
                 kinds.setdefault(root(value.name), value.reason.partition(",")[0])
+    frames = [frame for one in programs for equation in one.equations for frame in equation.frames]
+    computing = {(frame.source, frame.span.line) for frame in frames}
     for name, kind in kinds.items():
-        use = _value_use(name, traced, rebound=name not in after)
+        use = _value_use(name, traced, computing, rebound=name not in after)
         if use is None:
             continue
         source, line, part = use
@@ -182,7 +184,9 @@ def _non_jax(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
         )
 
 
-def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, int, str] | None:
+def _value_use(
+    name: str, traced: TracedCode, computing: set[tuple[int | None, int]], *, rebound: bool
+) -> tuple[int, int, str] | None:
     """Source, line and part of the first use of a name's values, not only of its shape or columns.
 
     With `rebound`, of the value before the run: not of one that the cell gives the name.
@@ -192,6 +196,10 @@ def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, in
             match node:
                 case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display"))):
                     continue
+                case ast.Assign(targets=[ast.Name(id=result)]) if not (
+                    _is_read(result, scope) or _computes(node, scope.source, computing)
+                ):
+                    continue  # what another library computes, for the cell alone
                 case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
                     value = node.value
                     if (
@@ -203,6 +211,17 @@ def _value_use(name: str, traced: TracedCode, *, rebound: bool) -> tuple[int, in
                 case _:
                     continue
     return None
+
+
+def _computes(node: ast.stmt, source: int, computing: set[tuple[int | None, int]]) -> bool:
+    """Whether an equation is of a line of a statement."""
+    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    return any((source, line) in computing for line in lines)
+
+
+def _is_read(name: str, scope: TracedScope) -> bool:
+    nodes = (node for node in scope.nodes() if isinstance(node, ast.Name) and node.id == name)
+    return any(isinstance(node.ctx, ast.Load) for node in nodes)
 
 
 def _part(name: str, value: ast.expr) -> str:
