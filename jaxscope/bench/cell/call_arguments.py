@@ -1,7 +1,8 @@
 """Arrays that arguments make, `loop(np.ones((64, 64)))`, as an input of all implementations.
 
 In the timed code, NumPy would fill the array in every call, and a compiler would compute the
-constant once: then its program has nothing to do.
+constant once: then its program has nothing to do. `loop(x[[0, 5]])` takes its rows by NumPy's rules
+where `x` is a NumPy array, which are not those of other libraries.
 """
 
 from __future__ import annotations
@@ -64,14 +65,23 @@ class MadeArguments:
         return ", ".join([*map(named, call.args), *keywords, *rest])
 
     def _made(self, call: ast.Call) -> list[ast.expr]:
-        """The arguments that are calls, and read nothing but modules, sizes and numbers."""
+        """The arguments that are calls or parts of an array, and read nothing but that, modules,
+        sizes and numbers."""
         values = [*call.args, *[one.value for one in call.keywords]]
-        return [
-            value
-            for value in values
-            if isinstance(value, ast.Call)
-            and all(self._is_known(one.id) for one in ast.walk(value) if isinstance(one, ast.Name))
-        ]
+        return [value for value in values if self._makes(value)]
+
+    def _makes(self, value: ast.expr) -> bool:
+        match value:
+            case ast.Call():
+                read: ast.expr = value
+            case ast.Subscript(value=ast.Name(id=name), slice=read) if self._is_array(name):
+                pass
+            case _:
+                return False
+        return all(self._is_known(one.id) for one in ast.walk(read) if isinstance(one, ast.Name))
+
+    def _is_array(self, name: str) -> bool:
+        return name in self._bound or hasattr(self._namespace.get(name), "dtype")
 
     def _is_known(self, name: str) -> bool:
         if name in self._known or name in self._bound:

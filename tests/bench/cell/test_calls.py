@@ -147,6 +147,12 @@ def test_a_cell_that_may_mean_something_else_shows_its_calls_as_sections(calls: 
     assert results(made, {}) == [4.0, 4.0]
 
 
+def test_a_part_of_an_array_is_taken_once_by_the_rules_of_that_array():
+    code = "loop(x[[0, 2]])\ngram(x[[0, 2]])"  # a list is no index of a JAX array
+    made = planned(BOTH + code, {"x": np.arange(4.0), "np": np, "jnp": jnp})
+    assert results(made, {}) == [4.0, 4.0]
+
+
 def test_cells_with_a_meaning_of_their_own_keep_it():
     shared = "def f(v):\n    return xp.sum(v)\ndef g(v):\n    return f(v)\ng(x)"
     assert summary(shared) == [("numpy", "numpy"), ("jax", "jax")]
