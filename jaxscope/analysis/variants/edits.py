@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-_MAGIC = ("%", "!", "?")
+_MAGIC = re.compile(r"\s*(?:[\w, ]+ = )?(?:%%?\w|[!?])")
 
 
 class Edit(NamedTuple):
@@ -20,8 +20,12 @@ class Edit(NamedTuple):
 
 def parsed(text: str) -> ast.Module:
     """The syntax of a cell: lines of magics count as empty. Raises SyntaxError."""
-    lines = ["" if line.lstrip().startswith(_MAGIC) else line for line in text.split("\n")]
-    return ast.parse("\n".join(lines))
+    first, *rest = text.split("\n")
+    lines = ["" if first.startswith("%%") else first, *rest]
+    try:
+        return ast.parse("\n".join(lines))
+    except SyntaxError:
+        return ast.parse("\n".join(["" if _MAGIC.match(line) else line for line in lines]))
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from jaxscope.analysis.variants import VARIANTS
-from jaxscope.analysis.variants.edits import unified
+from jaxscope.analysis.variants.edits import parsed, unified
 from jaxscope.model import Finding, FindingKind
 from jaxscope.model.variants import Change
 from tests.paths import ROOT
@@ -381,3 +381,9 @@ def test_every_kind_has_a_variant_or_a_reason_and_the_docs_say_which() -> None:
 
 def test_a_diff_has_the_changed_lines_only() -> None:
     assert unified("a\nb\nc", "a\nB\nc") == " a\n-b\n+B\n c"
+
+
+@pytest.mark.parametrize("magic", ["best = %jaxjit f(x)", "%time f(x)", "    !ls", "a, b = !ls"])
+def test_a_line_of_a_magic_counts_as_empty(magic: str) -> None:
+    text = f"%%jaxprof\ndef f(x):\n    return (x\n      % 3)\n{magic}\ny = f(x)"
+    assert [node.lineno for node in parsed(text).body] == [2, 6]
