@@ -148,6 +148,9 @@ def _pattern(
         fix = " ".join(list(dict.fromkeys(cause.fix for cause in causes if cause.fix))[:_FIXES])
     if kind is CauseKind.NEW_FUNCTION and len({c.text for c in causes}) == 1 and "jax.jit(" in fix:
         return causes[-1].text.rstrip("."), fix, ""  # it names the call that returns a new one
+    if kind is CauseKind.REDEFINED and not any(paths):
+        texts = tuple(dict.fromkeys(cause.text.rstrip(".") for cause in causes))
+        return "; ".join(texts[:_PATHS]), fix, ""
     if kind in PATTERNS:
         text, own = PATTERNS[kind]
         text, which = text.format(name), dict.fromkeys(one.path for one in causes if one.path)

@@ -344,6 +344,15 @@ def test_a_fix_that_another_one_begins_with_is_given_once() -> None:
     assert storm.fix == "Create `tx` once. Pass `lr`."
 
 
+def test_a_cell_that_reads_what_changed_is_not_redefined() -> None:
+    read = Cause(CauseKind.REDEFINED, "", "", "", "Something that the cell reads changed.", fix="")
+    code = Cause(CauseKind.REDEFINED, "", "", "", "The code of the cell changed.", fix="")
+    (storm,) = storms([compiled("cell", 1, one) for one in (FIRST, read, read)])
+    assert storm.pattern == "Something that the cell reads changed"
+    (storm,) = storms([compiled("cell", 1, one) for one in (FIRST, read, code)])
+    assert storm.pattern == ("Something that the cell reads changed; The code of the cell changed")
+
+
 def test_no_exception_has_the_reason_of_another() -> None:
     shape = shapes("f32[1]", "f32[3]", "f32[4]", "f32[7]")
     others = [
