@@ -174,6 +174,17 @@ def test_a_line_that_reads_a_module_of_equinox_needs_its_jit(shell: Any) -> None
     assert "Move it into a function under `eqx.filter_jit`" in finding.fix
 
 
+@pytest.mark.parametrize("given", ["lambda v: float(cost(v))", "cost"])
+def test_a_function_that_a_package_calls_is_to_be_compiled(shell: Any, given: str) -> None:
+    pytest.importorskip("scipy")
+    shell.run_cell(
+        "import numpy as np\nfrom scipy import optimize\n"
+        "def cost(v):\n    return jnp.sum(jnp.sin(v) ** 2 - 1)"
+    )
+    shell.run_cell(f"%%jaxprof\nbest = optimize.minimize({given}, np.ones(2)).x\n")
+    assert jaxscope.last().findings[0].fix == "Compile `cost`, which `scipy` calls, with `jax.jit`."
+
+
 def test_of_a_cell_only_the_figures_that_hold_something_are_offered(shell: Any) -> None:
     pytest.importorskip("plotly", reason="the extra `plots` is not installed")
     shell.run_cell(TRAINING)

@@ -16,6 +16,9 @@ evaluation outside jit each of its operations once."""
 EAGER_AGAIN = 4
 """Of the same operation on one line."""
 
+_JIT_OF = {"nnx": "nnx.jit", "eqx": "eqx.filter_jit", "equinox": "equinox.filter_jit"}
+"""The jit of a library, by the usual name of its package: a module of Flax Linen is static."""
+
 
 def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """The costliest loop that compiles operation by operation."""
@@ -25,8 +28,7 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     loops = [node for node in ast.walk(cell.tree) if isinstance(node, ast.For | ast.While)]
     by_loop: dict[ast.For | ast.While, dict[int, list[Compile]]] = {}
     for made in evidence.record.compiles:
-        frames = () if made.site is None else (made.site, *made.stack)
-        own = [frame.span.line for frame in frames if frame.source == 0]
+        own = _own_lines(made)
         line = next((line for line in own if any(_runs(loop, line) for loop in loops)), 0)
         if made.kind is CompileKind.EAGER and line:
             around = [loop for loop in loops if _runs(loop, line)]
@@ -44,7 +46,9 @@ def eager(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     more = f", and the rest of the loop {others} more" if others else ""
     message = "This loop runs JAX operations one by one outside `jax.jit`, and "
     fix = "Move the loop body into a function under `@jax.jit`."
-    if called := _called(slow, line):
+    if module := _call_of_module(cell.tree, slow, line):
+        fix = module
+    elif called := _called(slow, line):
         fix = f"Compile `{called}` with `jax.jit`; where its sizes depend on values, use a mask."
     if _has_new_shapes(slow):
         message += "recompiles some in each iteration."
@@ -77,6 +81,29 @@ def _is_eager(loop: ast.For | ast.While, lines: Mapping[int, Sequence[Compile]])
         and max(Counter(one.fun_name for one in made).values()) >= EAGER_AGAIN
         for made in lines.values()
     )
+
+
+def _call_of_module(tree: ast.AST, made: Sequence[Compile], line: int) -> str:
+    """The fix of a loop over the layers of a module, whose methods are no functions to jit alone;
+    empty for other loops."""
+    tops = Counter(_own_lines(one)[-1] for one in made)
+    top = tops.most_common(1)[0][0]
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.ClassDef)
+            and node.lineno <= line <= (node.end_lineno or line) < top
+        ):
+            for base in map(ast.unparse, node.bases):
+                if base.rpartition(".")[2] == "Module":
+                    jit = _JIT_OF.get(base.partition(".")[0], "jax.jit")
+                    return f"Compile the call of the module on line {top} with `{jit}`."
+    return ""
+
+
+def _own_lines(made: Compile) -> list[int]:
+    """The lines of the cell that led to a compilation, the innermost first."""
+    frames = () if made.site is None else (made.site, *made.stack)
+    return [frame.span.line for frame in frames if frame.source == 0]
 
 
 def _called(made: Sequence[Compile], line: int) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
 from jaxscope import words
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.pytrees import is_module
+from jaxscope.capture.source.frames import is_installed
 from jaxscope.model import Finding, FindingKind
 from jaxscope.model.profile import CellLine, CellProfile
 
@@ -58,9 +61,47 @@ def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple
         jit = "nnx.jit"
     elif any(map(is_module, values)):
         jit = "eqx.filter_jit"
+    fix = f"Move it into a function under `{jit}`, so that one program runs them all."
+    package, called = _called_back(tree, row.line, namespace)
+    if called:
+        fix = f"Compile {words.names(called)}, which `{package}` calls, with `{jit}`."
     host, device = words.seconds(row.host_s), words.seconds(row.device_s)
     compiling = f" ({words.seconds(row.compile_s)} of it compiling)" if row.compile_s else ""
     return (
         f"{ran} and took {host} in Python{compiling}, {device} on the device.",
-        f"Move it into a function under `{jit}`, so that one program runs them all.",
+        fix,
     )
+
+
+def _called_back(
+    tree: ast.AST, line: int, namespace: Mapping[str, Any]
+) -> tuple[str, tuple[str, ...]]:
+    """A package without JAX that a line calls, such as SciPy, and the functions that it is given,
+    or that a lambda which it is given calls: no jit takes the call of such a package."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.lineno <= line <= (node.end_lineno or line):
+            continue
+        given = [*node.args, *[one.value for one in node.keywords]]
+        code = [n for one in given if isinstance(one, ast.Lambda) for n in ast.walk(one)]
+        names = dict.fromkeys(one.id for one in [*given, *code] if isinstance(one, ast.Name))
+        found = tuple(n for n in names if isinstance(namespace.get(n), types.FunctionType))
+        if found and (package := _package(node.func, namespace)):
+            return package, found
+    return "", ()
+
+
+def _package(function: ast.expr, namespace: Mapping[str, Any]) -> str:
+    """The installed package of a function, where its module does not use JAX; else empty."""
+    path: list[str] = []
+    while isinstance(function, ast.Attribute):
+        path.append(function.attr)
+        function = function.value
+    value = namespace.get(function.id) if isinstance(function, ast.Name) else None
+    for name in reversed(path):
+        value = getattr(value, name, None)
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    held = vars(module).values() if is_installed(getattr(module, "__file__", None) or "") else ()
+    modules = [one.__name__ for one in held if isinstance(one, types.ModuleType)]
+    if not held or any(name.partition(".")[0] == "jax" for name in modules):
+        return ""
+    return getattr(module, "__name__", "").partition(".")[0]

@@ -134,15 +134,26 @@ def test_a_loop_compiles_in_each_iteration_only_where_shapes_follow_a_rule(
     assert ("in each iteration" in found.message) == each == ("slices" in found.fix)
 
 
-def test_the_function_that_a_loop_runs_as_plain_python_is_named(shell: CellShell) -> None:
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("eager_mask", "Compile `means` with `jax.jit`; where its sizes depend on values"),
+        ("eager_layers", "Compile the call of the module on line 14 with `jax.jit`."),
+    ],
+)
+def test_the_function_or_module_that_a_loop_runs_as_plain_python_is_named(
+    shell: CellShell, name: str, fix: str
+) -> None:
+    case = read(next(path for path in FILES if path.stem == name))
+    for package in case.needs:
+        pytest.importorskip(package)
     jax.clear_caches()
     with fresh_session(shell):
         shell.run_line_magic("load_ext", "jaxscope")
-        case = read(next(path for path in FILES if path.stem == "eager_mask"))
         report = report_of(shell, case.sections, case.options)
         shell.run_line_magic("unload_ext", "jaxscope")
     (found,) = [one for one in report.findings if one.kind is FindingKind.EAGER]
-    assert found.fix.startswith("Compile `means` with `jax.jit`; where its sizes depend on values")
+    assert found.fix.startswith(fix)
 
 
 @pytest.mark.parametrize(
