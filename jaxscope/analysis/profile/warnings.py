@@ -51,9 +51,9 @@ def unreliable(profile: Profile) -> str:
                 f"{profile.events} events do not explain. The machine was busy: run it again."
             )
         return (
-            f"Profiling made the call {ratio:.1f} times as long ({profile.events} executed "
-            "instructions, about 1 µs each), so the shares are those of the profiler. Profile "
-            "fewer or larger loop iterations."
+            f"Profiling made the call {ratio:.1f} times as long "
+            f"({words.count(profile.events, 'executed instruction')}, about 1 µs each), so the "
+            "shares are those of the profiler. Profile fewer or larger loop iterations."
         )
     return ""
 

@@ -112,7 +112,13 @@ def _over(program: Program, batching: Batching, kind: _Kind) -> str:
         numbers = " × ".join(map(str, sizes))
         maps = "one `vmap`" if len(sizes) == 1 else "nested `vmap`s"
         return f"The {numbers} {kind} of the Jacobian are {maps}"
-    return f"`vmap` over {words.listed([_examples(axis) for axis in batching.axes], 4)}"
+    times = Counter(map(_examples, batching.axes))
+    over = [
+        text
+        for one, number in times.items()
+        for text in ([one] * number if number <= 2 else [f"{one} ({number} times)"])
+    ]
+    return f"`vmap` over {words.listed(over, 4)}"
 
 
 def _is_inside(program: Program, batching: Batching, index: int) -> bool:

@@ -165,6 +165,11 @@ def test_several_axes_are_distinguished(golden: m.Record) -> None:
         "`vmap` over 5 examples and 7 examples (`j`): 1 of 2 equations is batched, "
         "1 over some of its axes only."
     )
+    made = written(golden, m.Batching((m.BatchAxis("", 5, 2),) * 4, found))
+    assert made is not None
+    assert "`vmap` over 5 examples (4 times): " in made.lead[0]
+    made = written(golden, m.Batching(axes, found))
+    assert made is not None
     named, lines = made.parts
     assert named.table is not None
     assert lines.table is not None
