@@ -168,7 +168,11 @@ class _Walk:
         """The axes that an equation is batched over."""
         if here.transposed and step.frames and step.frames in self._forward:
             # A cotangent comes from outside; the operation that it is the transpose of is known.
-            return self._forward[step.frames] & self.axes.mask(here.under)
+            values = [region.values[one] for one in (*step.inputs, *step.outputs) if one >= 0]
+            sizes = {None, *(size for value in values for size in value.shape)}
+            forward = self._forward[step.frames] & self.axes.mask(here.under)
+            # Cotangents of what all examples share are added up without an axis of the batch.
+            return sum(one.bit for one in self.axes.all if forward & one.bit and one.size in sizes)
         depends = _union(operands)
         if step.primitive == "iota" and step.outputs[0] >= 0:
             calls = self._tracebacks.jax_calls(step.traceback)

@@ -281,14 +281,16 @@ def test_what_a_derivative_adds_beside_a_known_equation_is_batched_like_it() -> 
 def test_the_transpose_of_a_batched_equation_is_batched_as_that_was() -> None:
     frames = (Frame(0, "cell", "f", Span(2, 0, 2, 5)),)
     made = region(
-        [(5,), (), (5,), (), ()],
-        2,
-        step("mul", (0, 0), (2,), 0, frames=frames),
-        step("mul", (1, 1), (3,), 1, frames=frames, scopes=(TRANSPOSE, VMAP)),
-        step("neg", (1,), (4,), 2, scopes=(TRANSPOSE, VMAP)),
-        results=(2, 3, 4),
+        [(5,), (5,), (3,), (5,), (5,), (3,), (5,)],
+        3,
+        step("mul", (0, 0), (3,), 0, frames=frames),
+        step("mul", (1, 1), (4,), 1, frames=frames, scopes=(TRANSPOSE, VMAP)),
+        # Cotangents of what all examples share are added up without an axis of the batch.
+        step("add_any", (2, 2), (5,), 2, frames=frames, scopes=(TRANSPOSE, VMAP)),
+        step("neg", (1,), (6,), 3, scopes=(TRANSPOSE, VMAP)),
+        results=(3, 4, 5, 6),
     )
-    assert over(made, call(made, (0, None))) == [(0,), (0,), ()]
+    assert over(made, call(made, (0, None, None))) == [(0,), (0,), (), ()]
 
 
 def test_facts_of_the_untransformed_program_make_an_axis_known() -> None:
