@@ -135,10 +135,14 @@ def spread(share: float) -> str:
     return f"± {value:.0f} %" if value >= 0.95 else f"± {value:.1f} %"
 
 
+def grouped(number: int) -> str:
+    """`9999`, `12 000`."""
+    return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 line`, `3 lines`, `12 000 lines`."""
-    grouped = f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
-    return f"{grouped} {noun if number == 1 else plural or noun + 's'}"
+    return f"{grouped(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
 def a(noun: str) -> str:

@@ -109,6 +109,7 @@ def test_counts_have_their_noun() -> None:
     assert words.count(1, "line") == "1 line"
     assert words.count(0, "line") == "0 lines"
     assert words.count(12_345, "line") == "12 345 lines"
+    assert [words.grouped(number) for number in (9_999, 11_770)] == ["9999", "11 770"]
     assert words.count(2, "match", "matches") == "2 matches"
 
 

@@ -16,7 +16,7 @@ from jaxscope.model import (
     Phase,
     Program,
 )
-from jaxscope.words import count, seconds
+from jaxscope.words import count, grouped, seconds
 
 COPIES = 16
 """Iterations from which a loop is reported. A loop over the layers of a network, with 2 to 12
@@ -316,8 +316,8 @@ def _recursion(program: Program) -> Iterator[Finding]:
             "grows with its depth.",
             "Use `jax.lax.scan` or `jax.lax.fori_loop`, with the values between two calls as the "
             "carry.",
-            f"{number} of the {count(len(program.equations), 'equation')} of {program.title} come "
-            "from its calls.",
+            f"{grouped(number)} of the {count(len(program.equations), 'equation')} of "
+            f"{program.title} come from its calls.",
             source=source,
         )
 
@@ -337,7 +337,7 @@ def _finding(unrolled: Unrolled, program: Program, compiling: float) -> Finding:
         loop = "`jax.lax.while_loop`" if is_while else "`jax.lax.scan` or `jax.lax.fori_loop`"
         fix = f"Use {loop} if an iteration needs the one before, otherwise `jax.vmap`."
     total = count(len(program.equations), "equation")
-    evidence = f"{number} of the {total} of {program.title} come from its body."
+    evidence = f"{grouped(number)} of the {total} of {program.title} come from its body."
     if compiling:
         evidence += f" Tracing, lowering and compiling took {seconds(compiling)}."
     line = int(getattr(unrolled.node, "lineno", 0))

@@ -314,6 +314,8 @@ def test_a_loop_of_few_iterations_is_reported_when_its_compile_is_slow() -> None
     )
     assert finding.line == 2
     assert "15 copies" in finding.message
+    (large,) = of(FindingKind.UNROLLED_LOOP, evidence(loop_program(11_770), LOOP))
+    assert "11 770 of the 11 770 equations" in large.evidence
     assert "took 360 s" in finding.evidence
 
 
