@@ -24,6 +24,7 @@ from jaxscope.capture._jax.closures import closure
 from jaxscope.capture._jax.context import (
     JaxSettings,
     is_tracing,
+    is_uncached,
     named_settings,
     setting_values,
     settings_now,
@@ -62,6 +63,7 @@ from jaxscope.capture._jax.frames import (
 )
 from jaxscope.capture._jax.options import (
     bodies,
+    body_functions,
     jit_options,
     sharding_text,
     stage_options,
@@ -116,7 +118,7 @@ from jaxscope.capture._jax.traces import (
     trace_misses,
     traced_functions,
 )
-from jaxscope.capture._jax.transformed import TransformedFunction
+from jaxscope.capture._jax.transformed import TransformedFunction, outline
 from jaxscope.capture._jax.vmaps import (
     VmapEntry,
     array_key,

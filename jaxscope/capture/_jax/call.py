@@ -302,8 +302,16 @@ def _pmapped(values: dict[str, Any], keys: Keys) -> JaxCall:
     name = getattr(fun, "__name__", "")
     args, kwargs = values.get("args"), values.get("kwargs")
     complete = fun is not None and args is not None
+    static = tuple(held.get("static_broadcasted_tuple") or ())
     return JaxCall(
-        CompileKind.PMAP, fun, name=name, args=args, kwargs=kwargs, keys=keys, complete=complete
+        CompileKind.PMAP,
+        fun,
+        name=name,
+        args=args,
+        kwargs=kwargs,
+        static_argnums=static,
+        keys=keys,
+        complete=complete,
     )
 
 

@@ -58,6 +58,16 @@ def with_settings(settings: JaxSettings) -> Generator[None]:
         yield
 
 
+def is_uncached() -> bool:
+    """Whether JAX caches no traces, as it looks for leaked tracers.
+
+    No where the setting is gone.
+    """
+    import jax
+
+    return bool(getattr(jax.config, "jax_check_tracer_leaks", False))
+
+
 def is_tracing() -> bool:
     """Whether the code that runs is being traced.
 

@@ -322,8 +322,9 @@ def _families(raw: RawCompile) -> Sequence[Key]:
     elif known.object_id or known.code_id:
         keys.append(("name", known.module, known.qualname, known.wrappers, way))
     elif not keys:
-        # Two backward passes of one function, with different residuals, are two programs.
-        keys.append(("bare name", known.name, raw.place, way, len(call.arguments)))
+        # A gradient has several programs of one function, which JAX does not show.
+        program = known.code_hash, len(call.arguments)
+        keys.append(("bare name", known.name, raw.place, way, *program))
     return keys
 
 

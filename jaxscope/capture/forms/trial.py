@@ -185,10 +185,14 @@ class TracedForm(ABC):
         vars(self).clear()
         self._released = True
 
-    def program(self, *packed: Any) -> list[Any]:
-        """Run the user's code on tracers; the outputs are the traced leaves of its results."""
+    def check_held(self) -> None:
+        """Raise RetracedError once it is released: JAX has dropped a program, and traces again."""
         if self._released:
             raise RetracedError(self.noun)
+
+    def program(self, *packed: Any) -> list[Any]:
+        """Run the user's code on tracers; the outputs are the traced leaves of its results."""
+        self.check_held()
         inputs = self.inputs.substitute(packed, aliases=self._composition.is_plain)
         if self._outcome is not None:
             if not _checks_results() or _jax.is_tracing():

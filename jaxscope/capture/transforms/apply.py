@@ -149,6 +149,7 @@ class TransformedForm:
         """The program as a function whose list has the cell's results, then the derivative."""
 
         def program(*packed: Any) -> list[Any]:
+            self._form.check_held()
             value, results = made(*packed)
             self._results = len(results)
             leaves, self._tree = jax.tree_util.tree_flatten(value)

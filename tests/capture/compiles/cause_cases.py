@@ -219,6 +219,31 @@ def static_without_hash():
     raise AssertionError("A list is no static argument.")
 
 
+@case((K.STATIC_VALUE, "spec"), says="'d',) → P")
+def static_partition_spec():
+    """JAX has one object for each value, so that its class has no `__eq__`."""
+    f = jax.jit(lambda x, spec: x, static_argnums=1)
+    f(ones(4), jax.P("d"))
+    yield
+    f(ones(4), jax.P("e"))
+
+
+@case((K.STATIC_VALUE, "mode"), says="changed: (('a', 1),) → Ellipsis.")
+def static_value_in_place_of_a_tuple():
+    f = jax.jit(lambda x, mode: x, static_argnums=1)
+    f(ones(4), (("a", 1),))
+    yield
+    f(ones(4), ...)
+
+
+@case((K.STATIC_VALUE, "kind"), says="changed: Ellipsis → int32.")
+def static_objects_of_two_classes():
+    f = jax.jit(lambda x, kind: x, static_argnums=1)
+    f(ones(4), ...)
+    yield
+    f(ones(4), np.int32)
+
+
 @case((K.CALL_STYLE, "n"), says="was passed by position and is now passed by keyword")
 def static_by_position_and_keyword():
     f = jax.jit(lambda x, n: x * n, static_argnames="n")
@@ -524,6 +549,47 @@ def partial_in_a_loop():
     call(3)
 
 
+@case((K.NEW_FUNCTION, "inner"), (K.CLOSURE, "rate"))
+def array_in_a_closure_that_is_as_before():
+    def make(rate):
+        def inner(x):
+            return x * rate
+
+        return jax.jit(inner)
+
+    kept = [make(jnp.float32(0.1)), make(jnp.float32(0.1))]
+    kept[0](ones(3))
+    yield
+    kept[1](ones(3))
+
+
+@case((K.NEW_FUNCTION, "base"), (K.CLOSURE, "n"))
+def partial_of_a_function_with_a_default():
+    def base(n, x, *, flag=True):
+        return x * n if flag else x
+
+    def call(n):
+        return jax.jit(functools.partial(base, n, flag=False))(ones(3))
+
+    call(2)
+    yield
+    call(3)
+
+
+@case((K.NEW_FUNCTION, "inner"))
+def default_of_an_argument_that_is_passed():
+    def make(n):
+        def inner(x, scale=n):
+            return x * scale
+
+        return jax.jit(inner)
+
+    kept = [make(1), make(2)]
+    kept[0](ones(3), 4)
+    yield
+    kept[1](ones(3), 4)
+
+
 class Model:
     def step(self, x):
         return x + 5
@@ -661,6 +727,18 @@ def out_shardings_option():
     jax.jit(f, out_shardings=jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))(ones(3))
 
 
+@case((K.SHAPE, "x"))
+def options_outside_the_key_and_another_shape():
+    """With only these two changed JAX uses the program again."""
+
+    def f(x):
+        return x + 1
+
+    jax.jit(f)(ones(3))
+    yield
+    jax.jit(f, inline=True, keep_unused=True)(ones(4))
+
+
 @case((K.COMPILER_OPTION, "compiler_options"), says="xla_cpu_enable_fast_math=True")
 def compiler_options():
     def f(x):
@@ -686,6 +764,15 @@ def setting_x64():
     yield
     with jax.enable_x64(True):
         f(1.0)
+
+
+@case((K.CONTEXT, "jax_enable_x64"), (K.VALUE_KIND, "n"))
+def setting_x64_and_another_type():
+    f = jax.jit(lambda x, n: x * n)
+    f(1.0, 2)
+    yield
+    with jax.enable_x64(True):
+        f(1.0, True)
 
 
 @case((K.CONTEXT, "jax_default_matmul_precision"), says="None → highest")
@@ -845,7 +932,78 @@ def while_loop_with_a_new_body():
     call()
 
 
-@case((K.EAGER_BODY, "branches"))
+def accumulate(carry, value):
+    return carry + value, carry
+
+
+@case((K.EAGER_SHAPE, "length"), says="changed: length 4, f32[4] → 5, f32[5].")
+def scan_of_another_length():
+    lax.scan(accumulate, 0.0, ones(4))
+    lax.scan(lambda carry, value: (value, carry), 0.0, ones(5))
+    yield
+    lax.scan(accumulate, 0.0, ones(5))
+
+
+@case((K.EAGER_SHAPE, "while"), says="changed: jax.Array → Python float.")
+def while_loop_from_a_python_number():
+    def small(c):
+        return c < 9.0
+
+    def double(c):
+        return c * 2.0
+
+    lax.while_loop(small, double, jnp.float32(1))
+    yield
+    lax.while_loop(small, double, 1.0)
+
+
+@case((K.CONTEXT, "jax_default_matmul_precision"))
+def scan_with_another_precision():
+    lax.scan(accumulate, 0.0, ones(6))
+    yield
+    with jax.default_matmul_precision("highest"):
+        lax.scan(accumulate, 0.0, ones(6))
+
+
+@case((K.CACHE_CLEARED, "scan"))
+def scan_after_the_caches_were_cleared():
+    lax.scan(accumulate, 0.0, ones(7))
+    yield
+    jax.clear_caches()
+    lax.scan(accumulate, 0.0, ones(7))
+
+
+@case((K.EAGER_BODY, "jaxpr"), says="with a new function: other at ")
+def scan_of_another_function():
+    def other(carry, value):
+        return carry * value, carry
+
+    lax.scan(accumulate, 0.0, ones(8))
+    yield
+    lax.scan(other, 1, ones(2, dtype=np.int32))
+
+
+@case((K.EAGER_BODY, "jaxpr"), says="with a new function, which JAX creates in each call.")
+def map_of_one_function():
+    lax.map(jnp.sin, ones(4))
+    yield
+    lax.map(jnp.sin, ones(4))
+
+
+@case((K.EAGER_BODY, "branches[0]"))
+def cond_with_one_new_branch():
+    def up(v):
+        return v + 1.0
+
+    def call():
+        return lax.cond(jnp.bool_(True), up, lambda v: v - 1.0, 1.0)
+
+    call()
+    yield
+    call()
+
+
+@case((K.EAGER_BODY, "branches[0]"))
 def cond_with_new_branches():
     def call():
         return lax.cond(jnp.bool_(True), lambda v: v + 1.0, lambda v: v - 1.0, 1.0)
@@ -1057,6 +1215,25 @@ def calls_with_a_callback():
     jitted(ones(3))
     yield
     jitted(ones(3))
+
+
+@case((K.SHAPE, "arg0"), (K.SHAPE, "arg2"))
+def jacobian_of_another_size():
+    """The batch is of JAX's own: the user has none."""
+    f = jax.jit(lambda x, w: (x * w).sum())
+    jax.jacfwd(f)(ones(3), 2.0)
+    yield
+    jax.jacfwd(f)(ones(4), 2.0)
+
+
+@case((K.STATIC_VALUE, "n"), says="The static argument `n` changed: 2 → 3.")
+def pmap_with_another_static_value():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f = jax.pmap(lambda x, n: x * n, static_broadcasted_argnums=1)
+        f(ones(1, 3), 2)
+        yield
+        f(ones(1, 3), 3)
 
 
 @case((K.SHAPE, "x"))

@@ -12,6 +12,7 @@ from typing import get_args
 import jax
 import jax.numpy as jnp
 import pytest
+from jax import lax
 
 from jaxscope.analysis.compiles.causes.difference import Difference, PlainKind
 from jaxscope.model import CauseKind, CompileKind
@@ -128,6 +129,40 @@ def test_the_programs_of_one_gradient_are_no_recompilations_of_each_other():
     first = CauseKind.FIRST_CALL
     assert kinds == [first, CauseKind.UNKNOWN, first, first]
     assert {one.transform for one in mine} == {"grad"}
+
+
+def _gradients_of_a_checkpoint():
+    wave = jax.checkpoint(jax.jit(lambda x, w: (jnp.sin(x) * w).sum()))
+
+    def gradient(x):
+        return jax.grad(wave)(x, 3.0)
+
+    jax.grad(jnp.sum)(jnp.ones(3))
+    yield
+    gradient(jnp.ones(3))
+    gradient(jnp.ones(4))
+
+
+def test_the_programs_of_a_rematerialized_gradient_are_compared_each_with_its_own():
+    _, compiles, _ = play(Case(_gradients_of_a_checkpoint, ()))
+    kinds = [one.causes[0].kind for one in compiles if one.kind is CompileKind.TRANSFORMED]
+    assert kinds == [CauseKind.FIRST_CALL] * 3 + [CauseKind.SHAPE] * 3
+
+
+def test_what_compiles_in_every_call_because_jax_looks_for_leaks_says_so():
+    """JAX before 0.12 caches no trace then."""
+
+    def run():
+        x = jnp.ones(3)
+        lax.neg(x)
+        yield
+        with jax.checking_leaks():
+            lax.neg(x)
+
+    _, compiles, _ = play(Case(run, ()))
+    causes = [cause for one in compiles for cause in one.causes]
+    assert {cause.path for cause in causes} <= {"jax_check_tracer_leaks"}
+    assert all("JAX caches no traces while" in cause.text for cause in causes)
 
 
 def test_a_backward_pass_is_no_call_of_its_function():

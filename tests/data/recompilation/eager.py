@@ -366,7 +366,7 @@ np.stack(losses)
 
 # ==== an eager map with a lambda
 # cause: eager_body | `scan` ran eagerly (outside any jit) with a new function
-# fix: Call `scan` inside a function under `jax.jit`
+# fix: Put the call into a function under `jax.jit`.
 x = ones(9)
 
 def squares(x):
@@ -381,6 +381,42 @@ x = ones(9)
 @jax.jit
 def squares(x):
     return lax.map(lambda v: v * v, x)
+
+# ==== an eager map of one function
+# cause: eager_body | `scan` ran eagerly (outside any jit) with a new function, which JAX creates in each call.
+# fix: Put the call into a function under `jax.jit`.
+x = ones(10)
+
+def square(v):
+    return v * v
+# -- first
+lax.map(square, x)
+# -- second
+lax.map(square, x)
+# -- fixed
+x = ones(10)
+
+@jax.jit
+def squares(x):
+    return lax.map(lambda v: v * v, x)
+# -- fixed first
+squares(x)
+# -- fixed second
+squares(x)
+
+# ==== an eager scan of one function over another length
+# cause: eager_shape | The arguments of the eager operation `scan` changed: length 11, f32[11] → 12, f32[12].
+# fix: Use one size: pad and mask
+def add(carry, v):
+    return carry + v, carry
+# -- first
+lax.scan(add, 0.0, ones(11))
+# -- second
+lax.scan(add, 0.0, ones(12))
+# -- fixed first
+lax.scan(add, 0.0, np.pad(ones(11), (0, 5)))
+# -- fixed second
+lax.scan(add, 0.0, np.pad(ones(12), (0, 4)))
 
 # ==== an eager switch
 # cause: eager_body | `cond` ran eagerly (outside any jit) with

@@ -293,7 +293,7 @@ model.forward(ones(3))
 
 # ==== an enum as a static argument
 # cause: static_value | The static argument `mode` changed: Mode.TRAIN → Mode.EVAL.
-# fix: otherwise keep to a few values
+# fix: Keep to a few values
 import enum
 
 class Mode(enum.Enum):
@@ -456,7 +456,7 @@ def padded(x, fill):
 
 # ==== a dtype as a static argument
 # cause: static_value | The static argument `dtype` changed: float32 → float16.
-# fix: otherwise keep to a few values
+# fix: Keep to a few values
 @partial(jax.jit, static_argnames="dtype")
 def cast(x, dtype):
     return x.astype(dtype)

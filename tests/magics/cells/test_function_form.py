@@ -411,9 +411,12 @@ def test_cleared_caches_between_calls_change_nothing(notebook: Notebook) -> None
     np.testing.assert_array_equal(notebook.names["c"], notebook.names["a"])
 
 
-def test_a_cell_runs_its_code_once_after_the_caches_were_cleared(notebook: Notebook) -> None:
+@pytest.mark.parametrize("magic", ["%%jaxjit -q", "%%jaxgrad -q -w x", "%%jaxvmap -q"])
+def test_a_cell_runs_its_code_once_after_the_caches_were_cleared(
+    notebook: Notebook, magic: str
+) -> None:
     notebook.must("it = iter(range(9))")
-    cell = "%%jaxjit -q -n 1\nk = next(it)\ny = x * 2"
+    cell = f"{magic} -n 1\nk = next(it)\ny = (x * 2).sum()"
     notebook.must(cell)
     notebook.must("jax.clear_caches()")
     ran = notebook.must(cell)

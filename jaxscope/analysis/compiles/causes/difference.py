@@ -49,6 +49,14 @@ class PlainChange(_Changed):
 
     kind: PlainKind
 
+    @property
+    def distance(self) -> int:
+        return _NEW_BODY if self.kind is CauseKind.EAGER_BODY else 1
+
+
+_NEW_BODY = 8
+"""Another loop is further away than other arguments of the same one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFunction(_Changed):

@@ -11,7 +11,7 @@ from jaxscope.analysis.compiles.causes.constants import constants, unread, witho
 from jaxscope.analysis.compiles.causes.difference import Difference
 from jaxscope.analysis.compiles.causes.no_difference import linked_again, unknown
 from jaxscope.analysis.compiles.causes.parts import unread as unread_parts
-from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
+from jaxscope.analysis.compiles.causes.signature import CallSignature, ControlFlowBody, PartKind
 from jaxscope.analysis.compiles.causes.text import worded
 from jaxscope.model import Cause, CauseKind
 
@@ -108,7 +108,7 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
     found = diff.set_apart(diff.merged(settings.without_consequences(found)))
     if signature.eager:
         found = _eagerly(found, signature)
-    elif "vmap" in signature.transform:
+    elif "vmap" in signature.transform.partition("jacobian")[0]:  # that has one of its own
         # The first axis that changed is taken for the batch.
         found = [
             diff.PlainChange(d.path, d.before, d.after, d.others, kind=CauseKind.VMAP_SIZE)
@@ -133,6 +133,8 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
         )
         why = f"JAX does not show what {signature.transform} changed, such as {part}"
         return Explained((unknown(signature.function.name, why),), one.serial)
+    if not found and signature.uncached:
+        found = [diff.PlainChange(settings.LEAKS, kind=CauseKind.CONTEXT)]
     if not found:
         found = [diff.PlainChange(signature.function.name, kind=CauseKind.CACHE_CLEARED)]
     edited = [d for d in found if isinstance(d, diff.Redefinition) and d.code == "edited"]
@@ -151,9 +153,13 @@ def _all_read(call: CallSignature) -> bool:
 
 def _differences(one: EarlierCompile, now: CallSignature) -> Iterator[Difference]:
     before = one.signature
-    yield from settings.functions(
+    passed = {x.name for call in (before, now) for x in (*call.arguments, *call.statics)}
+    for found in settings.functions(
         before.function, now.function, elsewhere=one.elsewhere, dead=one.dead
-    )
+    ):
+        # The default value of a parameter that is passed is in no program.
+        if found.kind is not CauseKind.CLOSURE or diff.root(found.path) not in passed:
+            yield found
     yield from _bodies(before, now)
     if now.function.cell_id:
         yield from constants(before, now)
@@ -179,10 +185,16 @@ def _bodies(a: CallSignature, b: CallSignature) -> Iterator[Difference]:
     old = {body.name: body for body in a.bodies}
     for now in b.bodies:
         before = old.get(now.name)
-        if before is None or before.jaxpr_id != now.jaxpr_id:
+        if before is None or not _is_same(before, now):
             was = before.function if before is not None else "none"
-            texts = (_short(was), _short(now.function))
+            texts = _short(was), _short(now.function if now.own else "")
             yield diff.PlainChange(now.name, *texts, kind=CauseKind.EAGER_BODY)
+
+
+def _is_same(before: ControlFlowBody, now: ControlFlowBody) -> bool:
+    """Whether it is the same function: other arguments give it another jaxpr."""
+    known = now.function_id and before.function_id
+    return known == now.function_id if known else before.jaxpr_id == now.jaxpr_id
 
 
 def _short(text: str) -> str:
@@ -196,20 +208,22 @@ def _is_function(d: Difference) -> bool:
 
 def _eagerly(found: list[Difference], signature: CallSignature) -> list[Difference]:
     """Differences of an eager operation, with those of its arguments as one difference."""
-    body = next((d for d in found if d.kind is CauseKind.EAGER_BODY or _is_function(d)), None)
-    if body is not None:
-        # The body's own constants and settings change with it.
-        implied = (
-            CauseKind.EAGER_BODY,
-            CauseKind.STATIC_VALUE,
-            CauseKind.STATIC_IDENTITY,
-            CauseKind.CLOSURE,
+    bodies = [d for d in found if d.kind is CauseKind.EAGER_BODY or _is_function(d)]
+    new: list[Difference] = []
+    if bodies:
+        was, now = (
+            ", ".join(dict.fromkeys(texts))
+            for texts in ([d.before for d in bodies], [d.after for d in bodies])
         )
-        body = diff.PlainChange(body.path, body.before, body.after, kind=CauseKind.EAGER_BODY)
-        return [body, *[d for d in found if d.kind not in implied]]
+        new = [diff.PlainChange(bodies[0].path, was, now, kind=CauseKind.EAGER_BODY)]
+        if was != now:  # a different loop, which was not called with other arguments
+            return new
+        # The body's own constants change with it.
+        implied = (CauseKind.STATIC_VALUE, CauseKind.STATIC_IDENTITY, CauseKind.CLOSURE)
+        found = [d for d in found if d not in bodies and d.kind not in implied]
     given = [d for d in found if d.kind in _ARGUMENTS]
     if not given:
-        return found
+        return [*new, *found]
     shown = given[:_MOST_SHOWN]
     # A primitive has no names for its arguments, unlike a function of `jax.numpy`.
     named = bool(signature.function.file)
@@ -220,4 +234,4 @@ def _eagerly(found: list[Difference], signature: CallSignature) -> list[Differen
         ", ".join(d.after for d in shown),
         names=names,
     )
-    return [one, *[d for d in found if d not in given]]
+    return [*new, one, *[d for d in found if d not in given]]

@@ -96,7 +96,11 @@ def _other_class(before: StaticPart, now: StaticPart) -> bool:
 
 def in_fields(name: str, old: Sequence[StaticPart], new: Sequence[StaticPart]) -> list[Difference]:
     """Differences in the static fields, where the leaves differ too."""
-    own, now = ([part for part in parts if part.field] for parts in (old, new))
+    own, now = (
+        # The keys of an ordered dictionary are the paths of its leaves.
+        [part for part in parts if part.field and not part.field.endswith(".keys()")]
+        for parts in (old, new)
+    )
     return in_treedef(name, own, now)
 
 
@@ -118,9 +122,11 @@ def _of_treedef(name: str, before: StaticPart, now: StaticPart, *, renewed: str)
 def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Difference]:
     """Differences between two values of a static argument."""
     whole = (now.name, *around_change(before.text, now.text))
-    if before.identity and now.identity:
-        kinds = {one.kind for value in (before, now) for one in value.parts[:1]}
-        kind = str(PartKind.FUNCTION) if kinds == {PartKind.FUNCTION} else now.type
+    kinds = {one.kind for value in (before, now) for one in value.parts[:1]}
+    functions = kinds == {PartKind.FUNCTION}
+    alike = functions or (before.type == now.type and kinds.issubset(_BY_IDENTITY))
+    if before.identity and now.identity and alike:
+        kind = str(PartKind.FUNCTION) if functions else now.type
         yield diff.StaticIdentityChange(*whole, type=kind, own=now.own)
         return
     pairs = _pairs(before.parts, now.parts)
@@ -128,7 +134,9 @@ def in_static(before: StaticArgument, now: StaticArgument) -> Iterator[Differenc
         yield diff.StaticValueChange(*whole)
     for old, new in pairs:
         path, texts = now.name + new.path, around_change(old.text, new.text)
-        if new.kind in _BY_IDENTITY:
+        if old.kind is not new.kind and not new.path:
+            yield diff.StaticValueChange(*whole)
+        elif new.kind in _BY_IDENTITY:
             field = now.name if new.path else ""
             kind = str(new.kind) if field or new.kind is PartKind.FUNCTION else now.type
             yield diff.StaticIdentityChange(path, *texts, type=kind, field=field, own=now.own)

@@ -17,6 +17,7 @@ UNNAMED = "setting "
 """Beginning of the name of a setting of which only the position in JAX's key is known."""
 ABSENT = "none"
 """Instead of the value of a setting or an option that is not there."""
+LEAKS = "jax_check_tracer_leaks"
 _X64 = "jax_enable_x64"
 _DEFAULT_DEVICE = "jax_default_device"
 _OPTIONS: dict[str, diff.PlainKind] = {
@@ -28,6 +29,7 @@ _OPTIONS: dict[str, diff.PlainKind] = {
 _LONGEST = 120
 """Characters of an option that are shown."""
 _LEAD = 30
+_DTYPE_KIND = re.compile(r"[a-z]+")
 _CELL = re.compile(r"^<ipython-input-(\d+)-")
 
 
@@ -94,13 +96,20 @@ def without_consequences(found: list[Difference]) -> list[Difference]:
     settings = {d.path for d in found if d.kind is CauseKind.CONTEXT}
     if _X64 in settings:
         # Under x64 a Python float is f64: the argument itself did not change.
-        by_x64 = (CauseKind.DTYPE, CauseKind.WEAK_TYPE, CauseKind.VALUE_KIND)
-        found = [d for d in found if d.kind not in by_x64]
+        found = [d for d in found if not (d.kind is CauseKind.WEAK_TYPE or _is_wider(d))]
     if _DEFAULT_DEVICE in settings:
         found = [d for d in found if d.kind is not CauseKind.DEVICE]
     if MESH in settings:
         found = [d for d in found if d.kind is not CauseKind.CONTEXT or d.path == MESH]
     return found
+
+
+def _is_wider(d: Difference) -> bool:
+    """Whether it is a dtype of the same kind: f64 in place of f32."""
+    if isinstance(d, diff.ScalarTypeChange):
+        return d.before == d.after
+    kinds = [_DTYPE_KIND.match(text) for text in (d.before, d.after)]
+    return isinstance(d, diff.DtypeChange) and len({kind and kind[0] for kind in kinds}) == 1
 
 
 def functions(

@@ -228,6 +228,10 @@ class ControlFlowBody:
     """`<lambda> at cell:3`."""
     jaxpr_id: int
     """Of the jaxpr that it was traced to."""
+    function_id: int = 0
+    """Of the function; 0 when unknown."""
+    own: bool = True
+    """It is not one that JAX creates in each call, as `lax.map` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +255,8 @@ class CallSignature:
     eager: bool = False
     filtered: bool = False
     """A call of `equinox.filter_jit`, whose arguments may have leaves that are not arrays."""
+    uncached: bool = False
+    """JAX looked for leaked tracers, and cached no trace."""
     complete: bool = True
     """JAX showed all of it. Else no difference can be named: the true one may be missing."""
 

@@ -13,7 +13,7 @@ from typing import assert_never
 from jaxscope import words
 from jaxscope.analysis.compiles.causes.arguments import KEY, wider
 from jaxscope.analysis.compiles.causes.difference import NUMBERS, Difference, root
-from jaxscope.analysis.compiles.causes.settings import ABSENT, MESH
+from jaxscope.analysis.compiles.causes.settings import ABSENT, LEAKS, MESH
 from jaxscope.analysis.compiles.causes.signature import CallSignature, PartKind
 from jaxscope.model import Cause, CauseKind
 
@@ -102,6 +102,8 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
                 fix = "Import it instead of running its file again, and repeat only the call."
         case CauseKind.CLOSURE:
             text = f"The captured value {path} changed: {change}."
+            if same:  # an array, which is not read
+                text = f"The captured value {path} is a different object: {shown}."
             fix = f"Pass `{d.path}` as an argument, so that every value uses the same program."
             if "." in d.path:  # of an object, such as an optimizer: no array
                 name = root(d.path)
@@ -109,6 +111,9 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
         case CauseKind.CONTEXT if d.path == MESH:
             text = f"The mesh in the trace context changed: {change}."
             fix = "Call `jax.set_mesh(mesh)` once at the top, not around some of the calls."
+        case CauseKind.CONTEXT if d.path == LEAKS:
+            text = f"JAX caches no traces while {path} is on."
+            fix = f'Turn it off once the leak is found: `jax.config.update("{LEAKS}", False)`.'
         case CauseKind.CONTEXT if d.before == ABSENT:
             text = f"An import added the config setting {path} to the trace context."
             fix = "Import all modules before the first call."
@@ -212,7 +217,7 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             )
             if d.renewed:
                 fix = _once(root(d.path), d.renewed) + _as_argument(d.before, d.after)
-            elif _is_text(d.after):
+            elif not (_number(d.after) or d.after.startswith(("np.", "(", "[", "{"))):
                 fix = _few(d.path)
         case CauseKind.STRUCTURE:
             text = {
@@ -231,6 +236,12 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
                 fix = f"Define the class `{d.after}` once, outside the function that uses it."
             elif "None" in (d.before, d.after):
                 fix = f"Pass an array for `{d.path}` in every call: {_FILL}"
+        case CauseKind.EAGER_BODY if not d.after:
+            text = (
+                f"`{name}` ran eagerly (outside any jit) with a new function, which JAX creates in "
+                "each call."
+            )
+            fix = "Put the call into a function under `jax.jit`."
         case CauseKind.EAGER_BODY:
             text = f"`{name}` ran eagerly (outside any jit) with a new function: {d.after}."
             fix = (

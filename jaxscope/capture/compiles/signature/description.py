@@ -29,7 +29,7 @@ from jaxscope.capture.compiles.signature.values import (
 )
 from jaxscope.capture.source.frames import is_user_file
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), types.EllipsisType)
 _DEEP = 10
 _PARTS = 600  # values inside one: about a millisecond
 _LONGEST = 400  # characters of a part
@@ -193,15 +193,16 @@ class Description:
             return f"{short_dtype(value.dtype)}[{dims}]", ids.of(value)
         if compares_by_identity(value):
             name, number = _name(value), ids.of(value)
-            return name if _is_function(value) else f"{name} object {number}", number
+            shown = f"{name} object {number}" if number > 0 else f"{name} object"
+            return name if _is_function(value) else shown, number
         return self._with_eq(value, kind)
 
     def _with_eq(self, value: Any, kind: type) -> tuple[str, int]:
         """The `repr` and hash of a value whose type defines `__eq__`, where they do not raise."""
         text = f"{kind.__name__} object"
-        if kind.__repr__ is not object.__repr__:
-            with suppress(Exception):  # the user's own
-                text = _ADDRESS.sub("", repr(value))
+        with suppress(Exception):  # the user's own
+            shown = repr(value)
+            text = text if shown == object.__repr__(value) else _ADDRESS.sub("", shown)
         try:
             return text, hash((self._ids.of(kind), hash(value), shortened(text, 200)))
         except Exception:

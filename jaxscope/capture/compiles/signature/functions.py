@@ -41,7 +41,8 @@ def function(fun: Any, ids: ObjectIds, name: str = "") -> JittedFunction:
     inner, wrappers, found = _unwrapped(fun, ids)
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
-        found += _closure(inner, code, ids)
+        bound = {one.name for one in found}  # a `partial` has a value for it
+        found += [one for one in _closure(inner, code, ids) if one.name not in bound]
     known = name or str(getattr(inner, "__name__", "") or type(inner).__name__)
     if wrappers[-1:] == ["callable object"]:
         known = str(inner.__qualname__).removesuffix(".__call__").rsplit(".", 1)[-1]

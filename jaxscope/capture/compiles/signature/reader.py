@@ -116,6 +116,7 @@ class SignatureReader:
             eager=call.is_eager,
             filtered=call.declared is not None,
             complete=call.complete and bool(self._settings()),
+            uncached=_jax.is_uncached(),
         )
 
     def _flat(self, given: list[TracedArgument], args: Sequence[Any]) -> list[TracedArgument]:
@@ -131,7 +132,7 @@ class SignatureReader:
 
     def _function(self, call: _jax.JaxCall) -> JittedFunction:
         if call.fun is None:
-            return JittedFunction(0, call.name or "?")
+            return JittedFunction(0, call.name or "?", code_hash=_jax.outline(call.params))
         known = function(call.fun, self.ids, call.name)
         if known.module == LIBRARY:  # its one function stands for every module that is called
             known = replace(known, code_id=0, code_hash=0)
@@ -143,11 +144,15 @@ class SignatureReader:
         statics: list[StaticArgument] = []
         for name, value in list((call.params or {}).items())[:_OPERATION_PARAMETERS]:
             found = _jax.bodies(value)
-            if found:
-                numbers = hash(tuple(self.ids.of(body) for body, _ in found))
-                text = ", ".join(_in_its_cell(text) for _, text in found)
-                bodies.append(ControlFlowBody(name, text, numbers))
-            elif value is not None:
+            functions = [self.ids.of(f) for f in _jax.body_functions(name)] if found else []
+            if len(functions) != len(found):
+                functions = [0] * len(found)
+            for index, (body, text) in enumerate(found):
+                at = f"{name}[{index}]" if len(found) > 1 else name
+                own = _jax.jax_directory() not in text
+                shown, number = _in_its_cell(text), self.ids.of(body)
+                bodies.append(ControlFlowBody(at, shown, number, functions[index], own))
+            if not found and value is not None:
                 statics.append(StaticArgument(name, *_parameter(value), type(value).__name__))
         arguments = [
             self._argument(f"arg{i}", value, False, i) for i, value in enumerate(call.args or ())
@@ -161,6 +166,7 @@ class SignatureReader:
             bodies=tuple(bodies),
             eager=True,
             complete=call.complete and bool(self._settings()),
+            uncached=_jax.is_uncached(),
         )
 
     def _argument(self, name: str, value: Any, keyword: bool, position: int) -> TracedArgument:

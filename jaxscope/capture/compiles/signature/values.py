@@ -8,6 +8,8 @@ import types
 import weakref
 from typing import Any
 
+import jax
+
 from jaxscope import words
 
 
@@ -60,9 +62,13 @@ def shortened(text: str, limit: int = 60) -> str:
 
 
 def compares_by_identity(value: Any) -> bool:
-    """Whether its type defines neither `__eq__` nor `__hash__`, so that it equals only itself."""
+    """Whether its type defines neither `__eq__` nor `__hash__`, so that it equals only itself.
+
+    Not for a type of which JAX has one object per value.
+    """
     kind = type(value)
-    return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
+    by_identity = kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
+    return by_identity and not isinstance(value, (jax.sharding.PartitionSpec, jax.Device))
 
 
 def code_text(code: types.CodeType) -> tuple[Any, ...]:
