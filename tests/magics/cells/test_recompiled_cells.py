@@ -46,6 +46,9 @@ def test_what_changed_from_one_run_to_the_next(notebook: Notebook) -> None:
     notebook.must("def h(v):\n    return v * 3")
     changed = "{} changed, which the cell reads"
     assert causes(notebook) == [(CauseKind.REDEFINED, "", changed.format("`h`"))]
+    # New code must be compiled, whatever else changed.
+    notebook.must("n = 6\ndef h(v):\n    return v * 4")
+    assert causes(notebook) == [(CauseKind.REDEFINED, "", changed.format("`h`"))]
     # Through a function that the cell reads, and under jit.
     notebook.must("def inner(v):\n    return v * 3\n@jax.jit\ndef h(v):\n    return inner(v)")
     causes(notebook)

@@ -125,8 +125,7 @@ def _explained(signature: CallSignature, one: EarlierCompile, found: list[Differ
         was, now = one.signature.function.captured, signature.function.captured
         names = [{value.name for value in captured} for captured in (was, now)]
         known = names[0] == names[1] and not any(map(unread, (*was, *now)))
-        reads = settings.reread(one.signature.function, signature.function)
-        found = [diff.Redefinition("", code="same", reads=reads, of_cell=True, known=known)]
+        found = [diff.Redefinition("", code="same", of_cell=True, known=known)]
     if not found and signature.transform:
         part = (
             "the axis of the batch" if "vmap" in signature.transform else "what it differentiates"

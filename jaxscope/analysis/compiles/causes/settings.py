@@ -126,6 +126,8 @@ def functions(
         # differs.
         if a.code_hash != b.code_hash:
             yield diff.Redefinition(b.called, code="edited", of_cell=True)
+        elif reads := reread(a, b):
+            yield diff.Redefinition("", code="edited", reads=reads, of_cell=True)
         return
     place = f"{b.cell}, line {b.line}" if b.cell else at(b.file, b.line)
     if a.code_id != b.code_id or not b.code_id:
