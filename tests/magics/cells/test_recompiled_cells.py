@@ -73,6 +73,17 @@ def test_what_changed_from_one_run_to_the_next(notebook: Notebook) -> None:
     ]
 
 
+def test_a_numpy_integer_in_place_of_a_float_has_a_fix_that_is_python(notebook: Notebook) -> None:
+    cell = "%%jaxjit -n 1 -o r\nscaled = x * factor"
+    notebook.must("import numpy as np\nfactor = 2.0")
+    notebook.must(cell)
+    notebook.must("factor = np.int32(2)")
+    notebook.must(cell)
+    (cause,) = notebook.names["r"].compiles[0].causes
+    assert "is now a compile-time constant (int32 2)" in cause.text
+    assert cause.fix.startswith("Write `2.0` for `factor`: a float is traced")
+
+
 def test_two_cells_are_not_compared_with_each_other(notebook: Notebook) -> None:
     ((kind, *_),) = causes(notebook, "%%jaxjit -n 1 -o r\nz = x - 17\nz.sum()")
     assert kind is CauseKind.FIRST_CALL

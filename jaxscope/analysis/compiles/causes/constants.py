@@ -105,10 +105,13 @@ def _moved(one: CapturedValue, leaf: ArgumentLeaf, traced: Literal["before", "no
 
 
 def _text(one: CapturedValue) -> str:
-    """`int 1`; `None`; `1.0 by default`."""
+    """`int 1`; `int32 1`; `None`; `1.0 by default`."""
     if one.left_out and one.text != "None":
         return f"{one.text} by default"
-    return f"{one.type} {one.text}" if one.type in diff.NUMBERS else one.text
+    if one.type not in diff.NUMBERS:
+        return one.text
+    number = one.text.removeprefix(f"np.{one.type}(")
+    return f"{one.type} {number if number == one.text else number.removesuffix(')')}"
 
 
 def _leaves(call: CallSignature) -> dict[str, ArgumentLeaf]:
