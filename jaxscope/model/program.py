@@ -123,6 +123,8 @@ class Applied:
 NNX_STATE = "nnx_state"
 """The argument with the arrays of all Flax NNX objects of a cell, by their paths."""
 
+BY_OPTION = "static by -s"
+"""The reason of a value that the user holds constant."""
 TRANSFORM = "transform"
 """Of a program that a transform makes of a jitted function, such as the backward pass of `jax.vjp`:
 JAX does not tell which."""

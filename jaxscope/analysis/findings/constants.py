@@ -15,6 +15,7 @@ from jaxscope.analysis.findings.evidence import (
 )
 from jaxscope.analysis.hlo import HloTextError, parse_module, real_instructions, too_long
 from jaxscope.model import Finding, FindingKind, Program, Value, ValueKind
+from jaxscope.model.program import BY_OPTION
 from jaxscope.words import count, names, seconds, size
 
 CAPTURED_BYTES = 64 * 1024
@@ -262,6 +263,8 @@ def _folded(program: Program, computing: int | None) -> Iterator[Finding]:
         source = 0
     reason = "no result depends on an argument"
     fix = "Pass the data as arguments, for example by creating it in an earlier cell."
+    if static := [value.name for value in program.inputs if value.reason == BY_OPTION]:
+        fix = f"Leave out `-s` for {names(static)}, which makes a constant of it."
     if program.gradient is not None and any(v.kind is ValueKind.UNUSED for v in program.inputs):
         reason = "the derivative does not depend on the inputs"
         fix = "If that was not intended, differentiate a function that is nonlinear in its inputs."

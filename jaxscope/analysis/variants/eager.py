@@ -208,7 +208,8 @@ def _of_expressions(statement: ast.stmt) -> set[ast.Name]:
 def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
     """Names that the lines read before they assign them, and that are data there: not a function
     or a module that they only call."""
-    called: set[str] = set()
+    bound = {name for statement in tree.body for name in _all_stored(statement)}
+    called: set[ast.AST] = set()
     loads: list[str] = []
     made: set[str] = set()
     for statement in run:
@@ -217,23 +218,21 @@ def _data(tree: ast.Module, run: Sequence[ast.stmt]) -> list[str]:
                 root: ast.expr = node.func
                 while isinstance(root, ast.Attribute):
                     root = root.value
-                if isinstance(root, ast.Name):
-                    called.add(root.id)
+                called.add(root)
                 if function_name(node) in _OF_FUNCTIONS:
-                    called |= {one.id for one in node.args[:1] if isinstance(one, ast.Name)}
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                called.add(node.value.id)
+                    called.update(node.args[:1])
+            if isinstance(node, ast.Attribute):
+                called.add(node.value)
         local = _of_expressions(statement)
         names = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and n not in local]
         names.sort(key=lambda one: (one.lineno, one.col_offset))
-        read = [one.id for one in names if isinstance(one.ctx, ast.Load)]
+        known = [one for one in names if one not in called or one.id in bound]
+        read = [one.id for one in known if isinstance(one.ctx, ast.Load)]
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             read.append(statement.target.id)
         loads += [name for name in read if name not in made]
         made |= set(_stored(statement))
-    bound = {name for statement in tree.body for name in _all_stored(statement)}
-    kept = [name for name in loads if name not in called or name in bound]
-    return list(dict.fromkeys(kept))
+    return list(dict.fromkeys(loads))
 
 
 def _all_stored(statement: ast.stmt) -> Iterator[str]:

@@ -96,8 +96,10 @@ def value(given: InputSpec, names: Mapping[str, Any]) -> Any:
     except MemoryError:
         raise
     except Exception as error:
+        listed = next((n for n in given.reads if type(names.get(n)) is tuple), "")
+        fix = f" Write sizes as `--sizes {listed}=…`." if listed else ""
         raise CellError(
-            f"The input `{given.name}={given.text}` raised {type(error).__name__}: {error}."
+            f"The input `{given.name}={given.text}` raised {type(error).__name__}: {error}.{fix}"
         ) from error
 
 

@@ -60,8 +60,15 @@ def _joined(pieces: Sequence[str]) -> list[str]:
 
 
 def split_input(token: str) -> tuple[str, str] | None:
-    """(x, `normal(n,n)`) for `x=normal(n,n)`; None for any other text."""
+    """(x, `normal(n,n)`) for `x=normal(n,n)`; None for any other text.
+
+    Raises CellError for a comma at the end.
+    """
     match = _INPUT.fullmatch(token)
+    if match and token.rstrip().endswith(","):
+        raise CellError(
+            f"`{token}` ends with a comma: separate inputs by blanks, as in `n=1000 x=normal(n)`."
+        )
     return (match[1], match[2].strip()) if match else None
 
 

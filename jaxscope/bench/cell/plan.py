@@ -107,11 +107,13 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
     )
     first = request.sizes[0] if request.sizes else {}
     arrays = namespace.array_names(first)
+    outline = namespace.outline(first)
+    numbers = [name for name, value in outline.items() if type(value) in (int, float)]
     codes: dict[CellSection, TimedCode] = {}
     for one in timed:
         if not one.in_c and one.section not in codes:
             given = (*arrays, SHARED) if one.shared else arrays
-            codes[one.section] = _timed_code(one.section, given, file)
+            codes[one.section] = _timed_code(one.section, given, file, numbers)
     read = {name for code in codes.values() for name in code.reads}
     read_in_c = {
         word for one in timed if one.in_c for word in re.findall(r"[A-Za-z_]\w*", one.section.text)
@@ -121,8 +123,6 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
         section: TimedFunction(code, inputs, section.name == SHARED, file)
         for section, code in codes.items()
     }
-    outline = namespace.outline(first)
-    numbers = [name for name, value in outline.items() if type(value) is int]
     now: dict[str, Any] = {}
     kept = {*read, *read_in_c, *namespace.reads, *inputs}
 
@@ -138,7 +138,7 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
         if not one.in_c:
             made = functions[one.section]
             return Entry(one.label, one.implementation, made.function, made.namespaced)
-        function = c_function(one.section, inputs, numbers)
+        function = c_function(one.section, inputs, [n for n in numbers if type(outline[n]) is int])
         options = COptions(function, lambda: now["inputs"], lambda: now["names"])
         text = function.text(one.section.text, inputs)
         return Entry(one.label, one.implementation, text, options=options)
@@ -165,10 +165,12 @@ def cell_plan(source: PlanSource, progress: Callable[[Progress], None] | None = 
     return requested(plan, request, inputs, "--")
 
 
-def _timed_code(section: CellSection, inputs: Collection[str], file: str) -> TimedCode:
+def _timed_code(
+    section: CellSection, inputs: Collection[str], file: str, numbers: Collection[str]
+) -> TimedCode:
     """The code of a section; where a cell without sections cannot be read, the error has them."""
     try:
-        return timed_code(section, inputs, file)
+        return timed_code(section, inputs, file, numbers)
     except CellError as error:
         lines = template(parse(section, file), section.text) if section.line == 1 else ""
         if not lines:

@@ -121,15 +121,22 @@ def parse(section: CellSection, file: str = "<cell>") -> ast.Module:
     return ast.parse(section.text, filename=file)
 
 
-def timed_code(section: CellSection, inputs: Collection[str], file: str = "<cell>") -> TimedCode:
+def timed_code(
+    section: CellSection,
+    inputs: Collection[str],
+    file: str = "<cell>",
+    numbers: Collection[str] = (),
+) -> TimedCode:
     """Split the section into code that runs once and timed code; `inputs` are names of arrays.
+
+    A function at its end is called with the inputs and numbers of its parameters' names.
 
     Raises SyntaxError and CellError, both with the line of the cell.
     """
     tree = parse(section, file)
     once, timed = _split(tree, inputs)
     if not timed:
-        timed = [_call_of(_last_definition(tree, section), section, inputs)]
+        timed = [_call_of(_last_definition(tree, section), section, (*inputs, *numbers))]
     steps = _returning(timed, section)
     before = _module(once)
     made = set(CellSyntax(before).bound)
@@ -172,8 +179,9 @@ def _call_of(node: ast.FunctionDef, section: CellSection, inputs: Collection[str
     if missing or node.args.kwonlyargs:
         name = (missing or [node.args.kwonlyargs[0].arg])[0]
         raise CellError(
-            f"{_name(section)} ends with the function `{node.name}`, but no array is named "
-            f"`{name}` to call it with. End the section with the call to time, such as "
+            f"{_name(section)} ends with the function `{node.name}`, but no array or "
+            f"number is named `{name}` to call it with. Give it a value, `{name}=3` or "
+            f"`{name}=normal(1000)`, or end the section with the call to time, such as "
             f"`{node.name}(x)`.",
             node.lineno,
         )
@@ -195,9 +203,11 @@ def _returning(timed: Sequence[ast.stmt], section: CellSection) -> tuple[ast.stm
     if value is None:
         kind = type(last).__name__.lower()
         kind = {"annassign": "an annotation"}.get(kind, kind)
+        loop = isinstance(last, ast.For | ast.While)
+        instead = ", or put the loop into a function that returns it" if loop else ""
         raise CellError(
             f"{_name(section)} ends on line {last.lineno} with a statement ({kind}) that has no "
-            "value. End it with the expression whose value is compared.",
+            f"value. End it with the expression whose value is compared{instead}.",
             last.lineno,
         )
     back = ast.Return(value=value)

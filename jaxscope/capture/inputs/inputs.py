@@ -26,7 +26,7 @@ from jaxscope.capture.inputs.traced_or_static import (
 from jaxscope.capture.options.composition import root
 from jaxscope.capture.options.settings import Settings, SettingsError
 from jaxscope.model import Value, ValueKind
-from jaxscope.model.program import ABSTRACT, NNX_STATE
+from jaxscope.model.program import ABSTRACT, BY_OPTION, NNX_STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class Inputs:
 
     def _decide(self, name: str) -> Callable[[Any, bool], Choice]:
         if name in self._settings.static:
-            return lambda value, _: Choice(False, "static by -s", fresh=type(value) is np.ndarray)
+            return lambda value, _: Choice(False, BY_OPTION, fresh=type(value) is np.ndarray)
         if name in self._settings.traced:
             return lambda value, in_module: (
                 Choice(True, "traced by -t")

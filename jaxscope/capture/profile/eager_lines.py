@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxscope import words
+from jaxscope.analysis.python import rewrites
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.pytrees import is_module
 from jaxscope.capture.source.frames import is_installed
@@ -26,7 +27,7 @@ def findings(
 ) -> tuple[Finding, ...]:
     """Lines with eager operations, the costliest first."""
     rows = [row for row in found.lines if row.eager >= _FEW and not _is_busy(row)]
-    rows.sort(key=lambda row: -row.host_s)
+    rows.sort(key=lambda row: row.others_s - row.host_s)
     compile_s, wall_s = words.seconds(found.compile_s), words.seconds(found.wall_s)
     compiling = f", {compile_s} of it compiling" if found.compile_s else ""
     evidence = f"Counted in the profile; the whole cell took {wall_s}{compiling}."
@@ -52,20 +53,23 @@ def _advice(row: CellLine, tree: ast.AST, namespace: Mapping[str, Any]) -> tuple
             f"{ran} beside {calls} of compiled functions.",
             "Move only the eager operations into a function under `jax.jit`, as one program.",
         )
-    names = {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.lineno == row.line
-    }
+    nodes = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) == row.line]
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    # `float(z.sum())` cannot be in the program as a whole.
+    asks = any(isinstance(node, ast.expr) and rewrites.is_conversion(node) for node in nodes)
+    what = "its operations" if asks else "it"
     # `jax.jit` would lose a change of an NNX object, and takes no function in a module of Equinox.
     values, jit = [namespace.get(name) for name in names], "jax.jit"
     if any(map(nnx.is_nnx, values)):
         jit = "nnx.jit"
     elif any(map(is_module, values)):
         jit = "eqx.filter_jit"
-    fix = f"Move it into a function under `{jit}`, so that one program runs them all."
+    fix = f"Move {what} into a function under `{jit}`, so that one program runs them all."
     package, called = _called_back(tree, row.line, namespace)
     if called:
         fix = f"Compile {words.names(called)}, which `{package}` calls, with `{jit}`."
-    host, device = words.seconds(row.host_s), words.seconds(row.device_s)
+    # Without the time in which the line waits for the work of others.
+    host, device = words.seconds(row.host_s - row.others_s), words.seconds(row.device_s)
     compiling = f" ({words.seconds(row.compile_s)} of it compiling)" if row.compile_s else ""
     return (
         f"{ran} and took {host} in Python{compiling}, {device} on the device.",

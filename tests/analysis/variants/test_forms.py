@@ -387,3 +387,8 @@ def test_a_diff_has_the_changed_lines_only() -> None:
 def test_a_line_of_a_magic_counts_as_empty(magic: str) -> None:
     text = f"%%jaxprof\ndef f(x):\n    return (x\n      % 3)\n{magic}\ny = f(x)"
     assert [node.lineno for node in parsed(text).body] == [2, 6]
+
+
+def test_an_array_whose_method_is_called_too_is_data_of_the_lines() -> None:
+    before = "%%jaxprof\ny = jnp.sin(small) - small.mean() + jnp.cos(small)"
+    assert "def step(small):" in changed(K.EAGER, before)

@@ -33,6 +33,8 @@ def test_brackets_and_quotes_that_do_not_close_are_reported(line: str, what: str
 def test_an_input_is_a_name_and_an_expression():
     assert split_input("x=a == b") == ("x", "a == b")
     assert split_input("x==b") is None
+    with pytest.raises(CellError, match="separate inputs by blanks"):
+        split_input("n=1000,")
     assert assignments("x=ones(n) y=2") == [("x", "ones(n)"), ("y", "2")]
     with pytest.raises(CellError, match=r"'ones\(n\)' is not an input"):
         assignments("ones(n)")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from jaxscope.bench.cell.framework import framework
-from jaxscope.bench.cell.inputs import BenchRequest, spec
+from jaxscope.bench.cell.inputs import BenchRequest, InputSpec, spec
+from jaxscope.bench.cell.line import assignments
 from jaxscope.bench.cell.plan import PlanSource, cell_plan, limits
 from jaxscope.bench.cell.sections import CellError
 from jaxscope.bench.plan import Plan
@@ -191,3 +192,20 @@ def test_code_belongs_to_the_framework_whose_functions_it_calls():
         "jax-eager",
         None,
     ]
+
+
+def _specs(line: str) -> tuple[InputSpec, ...]:
+    return tuple(spec(name, text) for name, text in assignments(line))
+
+
+def test_a_function_is_called_with_the_numbers_of_its_parameters_names():
+    text = "def f(x, k, n):\n    return x * k + n"
+    for names, line in (({"x": 2 * np.ones(3), "k": 2.0}, "n=3"), ({"k": 2.0}, "n=3 x=2*ones(n)")):
+        plan = planned(text, {**names, "np": np}, inputs=_specs(line))
+        assert list(plan.inputs({})) == ["x"]
+        np.testing.assert_array_equal(results(plan, {})[0], [7.0, 7.0, 7.0])
+
+
+def test_a_tuple_where_an_input_needs_a_size_names_the_option_for_sizes():
+    with pytest.raises(CellError, match="Write sizes as `--sizes n=…`"):
+        planned("x + 1", {"np": np}, inputs=_specs("n=100,200 x=normal(n)")).inputs({})

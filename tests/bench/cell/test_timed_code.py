@@ -79,10 +79,10 @@ def test_line_numbers_are_those_of_the_cell():
 @pytest.mark.parametrize(
     ("text", "says", "line"),
     [
-        ("for i in x:\n    pass", "statement (for) that has no value", 3),
+        ("for i in x:\n    pass", "compared, or put the loop into a function", 3),
         ("x[0] = 1", "statement (assign) that has no value", 3),
         ("import math", "holds only imports and definitions", 2),
-        ("def f(y):\n    return y", "no array is named `y`", 3),
+        ("def f(y):\n    return y", "no array or number is named `y` to call it with. Give it", 3),
         ("%time x", "Line 3, `%time x`, is a magic command", 3),
         ("return x", "Line 3, `return x`, is outside a function", 3),
     ],

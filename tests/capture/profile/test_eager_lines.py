@@ -31,3 +31,15 @@ def test_the_time_of_a_line_says_how_much_of_it_was_compiling(compile_s: float, 
     )
     (finding,) = findings(cell, ast.parse("\ny = x + 1"), {})
     assert f"This line ran 4 eager operations and took {took}" in finding.message
+
+
+def test_the_time_that_a_line_waits_for_others_is_not_its_own() -> None:
+    waits = CellLine(0, 2, 0.08, 0.001, 4, eager=4, others_s=0.07)
+    works = CellLine(0, 3, 0.02, 0.001, 4, eager=4)
+    cell = CellProfile(
+        0.1, (waits, works), 0.002, 0.0, 8, eager=8, events=8, compile_s=0.0, eager_s=0.002
+    )
+    found = findings(cell, ast.parse("\ntotal += float(x.sum())\ny = x + 1"), {})
+    assert [one.line for one in found] == [3, 2]
+    assert "took 10 ms in Python, " in found[1].message
+    assert [one.fix.partition(" into")[0] for one in found] == ["Move it", "Move its operations"]

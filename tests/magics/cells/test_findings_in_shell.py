@@ -263,6 +263,18 @@ def test_donation_is_advised_only_where_no_earlier_cell_keeps_the_array(
     assert kept == [1, 0, 0, 1]
 
 
+def test_an_input_that_the_option_holds_constant_is_to_be_traced(shell: CellShell) -> None:
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        setup = "import jax.numpy as jnp\nx = jnp.arange(8.0)"
+        cells = [(setup, " -s x"), (setup, "")]
+        found = [report_of(shell, {"setup": s, "cell": "y = x * 2\n"}, o) for s, o in cells]
+        shell.run_line_magic("unload_ext", "jaxscope")
+    fixes = [[f.fix for f in one.findings if f.kind == "constant_folded"] for one in found]
+    assert [len(one) for one in fixes] == [1, 0]
+    assert fixes[0][0].startswith("Leave out `-s` for `x`, ")
+
+
 def test_findings_that_fail_leave_the_report_and_a_note(
     shell: CellShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
