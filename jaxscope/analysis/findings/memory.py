@@ -1,11 +1,13 @@
 """Memory that a donation or a checkpoint would save."""
 
 import ast
+import math
 from collections import Counter
 from collections.abc import Iterator
 
 from jaxscope.analysis.findings.evidence import Evidence, TracedCode, root
 from jaxscope.analysis.findings.transfers import from_numpy
+from jaxscope.analysis.jaxpr.flow import Flow
 from jaxscope.model import Finding, FindingKind, Form, Memory, Program, ValueKind
 from jaxscope.words import names, percent, size
 
@@ -24,11 +26,34 @@ MOST_WORK = 0.5
 def donation(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
     """Undonated inputs that a result of the same shape and dtype replaces."""
     record = evidence.record
+    flows = {id(program): flow for program, flow in traced.flows}
     for program in record.programs:
+        if id(program) in flows and not _may_be_in_place(flows[id(program)]):
+            continue
         if record.form is Form.BLOCK:
             yield from _block_donation(program, traced)
         elif record.form in (Form.DECORATOR, Form.FUNCTION):
             yield from _decorator_donation(program, traced)
+
+
+_READ_WHOLE = frozenset({
+    "concatenate", "conv_general_dilated", "dot_general", "gather", "rev", "sort", "transpose"
+})  # fmt: skip
+"""Operations that need their operand until their result is complete: XLA copies a donated one."""
+
+
+def _may_be_in_place(flow: Flow) -> bool:
+    """Whether some large result is made by an operation that can write over an argument."""
+    for value in flow.outputs:
+        maker = flow.makers.get(value)
+        read = () if maker is None else map(flow.origin, maker.inputs)
+        if math.prod(flow.shape(value)) < DONATE_BYTES / 8:
+            continue
+        if maker is None or maker.primitive not in _READ_WHOLE:
+            return True
+        if not any(one in flow.arguments for one in read):
+            return True
+    return False
 
 
 def _block_donation(program: Program, traced: TracedCode) -> Iterator[Finding]:
@@ -132,14 +157,16 @@ def _top_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _is_kept(name: str, traced: TracedCode) -> bool:
-    """Whether there is another reference to the old array: `old = w`, `history.append(w)` or
-    `w = w0` in the cell, or a name of an earlier one."""
+    """Whether there is another reference to the old array: `old = w`, `history.append(w)`,
+    `w = w0` or `state = (w0, 0)` in the cell, or a name of an earlier one."""
     cell = traced.cell
     if name in traced.shared:
         return True
     for node in _where_it_is_global(cell.tree, name) if cell is not None else ():
         match node:
-            case ast.Assign(targets=[ast.Name(id=stored)], value=ast.Name()) if stored == name:
+            case ast.Assign(targets=[ast.Name(id=stored)], value=held) if stored == name and _holds(
+                held
+            ):
                 return True
             case ast.Assign(targets=[_, _, *_] as targets) if any(_holds(t, name) for t in targets):
                 return True
@@ -159,11 +186,11 @@ def _is_kept(name: str, traced: TracedCode) -> bool:
 _KEEPING = ("append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update")
 
 
-def _holds(value: ast.expr, name: str) -> bool:
-    """Whether a value is the array of this name itself, or a container of it."""
+def _holds(value: ast.expr, name: str = "") -> bool:
+    """Whether a value is the array of this name itself, or a container of it; of any, without."""
     match value:
         case ast.Name(id=found):
-            return found == name
+            return not name or found == name
         case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Dict(values=items):
             return any(_holds(item, name) for item in items)
         case ast.IfExp(body=first, orelse=second):
