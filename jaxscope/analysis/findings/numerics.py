@@ -165,14 +165,14 @@ def _overflow(program: Program, flow: Flow, step: FlowStep) -> Iterator[Finding]
     if place is None or largest is None or not _may_be_large(flow, exponential.inputs[0]):
         return
     softmax = step.primitive == "div"
+    logarithm = any(one.primitive == "log" for one in flow.readers.get(step.outputs[0], ()))
+    function = ("log_softmax" if logarithm else "softmax") if softmax else "logsumexp"
     yield Finding(
         FindingKind.EXP_OVERFLOW,
         place[1],
         f"`exp` overflows above {largest}, and this "
         + ("quotient is NaN then." if softmax else "logarithm is infinite then."),
-        "Use `jax.nn.softmax`, which subtracts the maximum first."
-        if softmax
-        else "Use `jax.nn.logsumexp`, which subtracts the maximum first.",
+        f"Use `jax.nn.{function}`, which subtracts the maximum first.",
         f"Nothing bounds the argument of `exp`, which is {flow.values[exponential.outputs[0]].aval}"
         ".",
         source=place[0],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from types import FunctionType
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import jax
@@ -62,14 +63,22 @@ def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
         return
     for leaf in leaves:
         yield leaf
-        if isinstance(leaf, FunctionType):
-            inside = [cell.cell_contents for cell in leaf.__closure__ or () if _is_filled(cell)]
-        elif is_users_module(type(leaf).__module__):
-            inside = list(getattr(leaf, "__dict__", {}).values())
-        else:
-            continue
-        for item in inside:
+        for item in _inside(leaf):
             yield from _leaves(item, seen)
+
+
+def _inside(leaf: Any) -> Iterable[Any]:
+    """The values that a function, a `partial`, a bound method or an object of the user's holds."""
+    if isinstance(leaf, FunctionType):
+        cells = [cell.cell_contents for cell in leaf.__closure__ or () if _is_filled(cell)]
+        return (*cells, *(leaf.__defaults__ or ()), *(leaf.__kwdefaults__ or {}).values())
+    if isinstance(leaf, partial):
+        return (leaf.func, *leaf.args, *leaf.keywords.values())
+    if isinstance(leaf, MethodType):
+        return (leaf.__self__,)
+    if is_users_module(type(leaf).__module__):
+        return getattr(leaf, "__dict__", {}).values()
+    return ()
 
 
 def _is_filled(cell: Any) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 from jaxscope.analysis.findings import RULES, NameFact, findings
@@ -273,6 +274,31 @@ def test_an_input_that_the_option_holds_constant_is_to_be_traced(shell: CellShel
     fixes = [[f.fix for f in one.findings if f.kind == "constant_folded"] for one in found]
     assert [len(one) for one in fixes] == [1, 0]
     assert fixes[0][0].startswith("Leave out `-s` for `x`, ")
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "function"),
+    [
+        ("jnp.exp(x) / jnp.exp(x).sum()", "softmax"),
+        ("jnp.log(jnp.exp(x) / jnp.exp(x).sum())", "log_softmax"),
+        ("jnp.log(jnp.exp(x).sum())", "logsumexp"),
+    ],
+)
+def test_the_fix_of_an_overflow_is_the_function_for_the_whole(
+    shell: CellShell, by_hand: str, function: str
+) -> None:
+    with fresh_session(shell):
+        shell.run_line_magic("load_ext", "jaxscope")
+        setup = "import jax, jax.numpy as jnp\nx = jnp.arange(8.0)"
+        report = report_of(shell, {"setup": setup, "cell": f"y = {by_hand}\n"}, "")
+        expected = shell.user_ns["y"]
+        shell.run_cell(f"z = jax.nn.{function}(x)")
+        found = shell.user_ns["z"]
+        shell.run_line_magic("unload_ext", "jaxscope")
+    assert [f.fix for f in report.findings if f.kind == "exp_overflow"] == [
+        f"Use `jax.nn.{function}`, which subtracts the maximum first."
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_findings_that_fail_leave_the_report_and_a_note(
