@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -68,14 +68,12 @@ def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _inside(leaf: Any) -> Iterable[Any]:
-    """The values that a function, a `partial`, a bound method or an object of the user's holds."""
+    """The values that a function, a `partial` or an object of the user's holds."""
     if isinstance(leaf, FunctionType):
         cells = [cell.cell_contents for cell in leaf.__closure__ or () if _is_filled(cell)]
         return (*cells, *(leaf.__defaults__ or ()), *(leaf.__kwdefaults__ or {}).values())
     if isinstance(leaf, partial):
         return (leaf.func, *leaf.args, *leaf.keywords.values())
-    if isinstance(leaf, MethodType):
-        return (leaf.__self__,)
     if is_users_module(type(leaf).__module__):
         return getattr(leaf, "__dict__", {}).values()
     return ()

@@ -84,10 +84,11 @@ def _note(error: BaseException, site: ErrorSite) -> str:
     if isinstance(error, jax.errors.TracerIntegerConversionError):
         return _for_index(site)
     if isinstance(error, jax.errors.TracerArrayConversionError):
-        return _for_numpy(site)
+        return _for_numpy(site) or _at_set(site, ", with a `jnp` array")
     if isinstance(error, TypeError) and jax_errors.IMMUTABLE in str(error):
-        written = rewrites.at_set(site.tree, site.node)
-        return f"write `{written}`." if written else ""
+        return _at_set(site)
+    if jax_errors.fills_numpy(error):
+        return _at_set(site, ", with a `jnp` array")
     if isinstance(error, TypeError | ValueError) and _OF_SHAPES.search(str(error)):
         return _shapes(site)
     return ""
@@ -207,6 +208,11 @@ def _is_pytree(value: Any) -> bool:
         return not jax.tree_util.all_leaves([value])
     except Exception:  # keys that cannot be sorted
         return True
+
+
+def _at_set(site: ErrorSite, more: str = "") -> str:
+    written = rewrites.at_set(site.tree, site.node)
+    return f"write `{written}`{more}." if written else ""
 
 
 def _for_numpy(site: ErrorSite) -> str:

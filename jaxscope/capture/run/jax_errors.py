@@ -47,6 +47,7 @@ _ALONE = (
     "A function {} cannot be part of another program: call it in a cell without the magic, or run "
     "`%jaxjit` on the call alone."
 )
+_NUMPY = "NumPy needs the values of an array that is traced"
 _SLICE = (
     "The bounds of a slice must be known ints while tracing: use `jax.lax.dynamic_slice` with a "
     "fixed size, or a mask."
@@ -115,9 +116,9 @@ _FIXES: tuple[tuple[type[Exception], str, str], ...] = (
         jax.errors.TracerArrayConversionError,
         "",
         (
-            "NumPy needs the values of an array that is traced: use the `jnp` function of the same "
-            "name, or move this line to a cell without the magic. To fill an array, create it with "
-            "`jnp` and write `a = a.at[i].set(value)`."
+            f"{_NUMPY}: use the `jnp` function of the same name, or move this line to a cell "
+            "without the magic. To fill an array, create it with `jnp` and write "
+            "`a = a.at[i].set(value)`."
         ),
     ),
     (
@@ -330,6 +331,8 @@ def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str |
     library = asking if isinstance(error, jax.errors.TracerArrayConversionError) else host
     if asking and library and isinstance(error, OF_VALUES):
         return of_library(library)
+    if fills_numpy(error):
+        return f"{_NUMPY}: create it with `jnp` and write `a = a.at[i].set(value)`."
     if pmap and isinstance(error, ValueError) and _OTHER_MESH in text:
         return (
             "A pmap uses its own mesh, but `jax.set_mesh` has set a different one. Unset that with "
@@ -368,6 +371,11 @@ def _holds_deleted(value: object) -> bool:
 def _with_axis(sentence: str, text: str) -> str:
     found = _AXIS.search(text)
     return sentence if found is None else sentence.replace("{axis}", found[1])
+
+
+def fills_numpy(error: BaseException) -> bool:
+    """Whether NumPy could not put a traced value into an array: JAX's error is the cause."""
+    return "setting an array element" in str(error) and isinstance(error.__cause__, OF_VALUES)
 
 
 def of_library(package: str) -> str:

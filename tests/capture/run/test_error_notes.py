@@ -228,3 +228,19 @@ def test_an_error_that_a_library_makes_of_jaxs_has_the_fix_of_that(notebook: Not
     assert "must return a scalar value" in ran.message
     assert "Line 2: scipy needs the values" in ran.message
     notebook.must(line)
+
+
+@pytest.mark.parametrize("place", ["a[0]", "a[1:]"])
+def test_a_numpy_array_that_is_filled_is_written_as_one_of_jax(
+    notebook: Notebook, place: str
+) -> None:
+    notebook.must("import numpy as np")
+    value = place.replace("a", "x")
+    body = "def fill(x):\n    a = {}.zeros(3)\n    {}\n    return a\nfilled = fill(x)"
+    written = f"a = {place.replace('[', '.at[')}.set({value})"
+    ran = notebook.must(f"%%jaxjit -n 1\n{body.format('np', f'{place} = {value}')}")
+    assert f"write `{written}`, with a `jnp` array." in " ".join(ran.text.split())
+    expected = notebook.names["filled"]
+    ran = notebook.must(f"%%jaxjit -n 1\n{body.format('jnp', written)}")
+    assert "as plain Python" not in ran.text
+    np.testing.assert_array_equal(notebook.names["filled"], expected)
