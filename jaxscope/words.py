@@ -123,7 +123,7 @@ def share(part: float | None, whole: float) -> str:
 
 
 def spread(share: float) -> str:
-    """The half width of an interval: `± 2 %`; empty for a single sample.
+    """The half width of an interval: `± 2 %`; empty where there is none.
 
     Beyond the value itself the number tells nothing: `± over 100 %`.
     """

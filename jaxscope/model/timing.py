@@ -75,8 +75,8 @@ class Timing:
     def spread(self) -> float:
         """Half the interval over the median: the `± 2 %` of the first line.
 
-        NaN for one sample, and where the clock was too coarse for the median.
+        NaN below 6 samples, and where the clock was too coarse for the median.
         """
-        if len(self.samples) < 2 or not self.median_s:
+        if order_interval(len(self.samples)) is None or not self.median_s:
             return math.nan
         return (self.high_s - self.low_s) / 2 / self.median_s

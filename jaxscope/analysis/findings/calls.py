@@ -21,6 +21,7 @@ from jaxscope.model import (
     Program,
     Record,
     Roofline,
+    order_interval,
 )
 from jaxscope.model.program import TRANSFORM
 from jaxscope.model.source import EDITED_SINCE
@@ -196,15 +197,20 @@ def uncertainty(evidence: Evidence, traced: TracedCode) -> Iterator[Finding]:
             )
         for_one = _for_one(program, evidence.record)
         call = program.call
-        if call is not None and call.spread > NOISY:
+        if call is not None and (call.high_s - call.low_s) / 2 > NOISY * call.median_s > 0:
             whose = f" of {program.title}" if len(evidence.record.programs) > 1 else ""
+            rounds = count(len(call.samples), "round")
+            times = f"between {seconds(call.low_s)} and {seconds(call.high_s)}"
+            known = order_interval(len(call.samples)) is not None
+            by = f" by {spread(call.spread)}" if known else ""
             yield Finding(
                 FindingKind.UNCERTAIN_FIGURE,
                 None,
-                f"The time per call{whose} is uncertain by {spread(call.spread)}{for_one}.",
+                f"The time per call{whose} is uncertain{by}{for_one}.",
                 "Run again on a quieter machine, or measure more runs with `-n`.",
-                f"The median of {count(len(call.samples), 'round')} is between "
-                f"{seconds(call.low_s)} and {seconds(call.high_s)} (95 % confidence).",
+                f"The median of {rounds} is {times} (95 % confidence)."
+                if known
+                else f"The {rounds} are {times}: too few for an interval.",
             )
         if isinstance(program.cost, Cost) and program.cost.warnings:
             loops = any(UNKNOWN_LENGTH in each for each in program.cost.warnings)

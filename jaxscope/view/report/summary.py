@@ -175,7 +175,7 @@ def _cost(program: Program) -> str:
 
 
 def interval(timing: Timing) -> str:
-    """`412 µs ± 1 % (51 rounds)`, or without an interval for a single sample."""
+    """`412 µs ± 1 % (51 rounds)`, or without an interval below 6 rounds."""
     runs = words.count(len(timing.samples), "round")
     if timing.inner > 1:
         runs += f" of {words.count(timing.inner, 'call')}"

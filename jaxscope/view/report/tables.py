@@ -17,6 +17,7 @@ from jaxscope.model import (
     Roofline,
     Timing,
     Value,
+    order_interval,
 )
 from jaxscope.view.base.table import Table
 
@@ -41,8 +42,8 @@ def timings(timings: tuple[Timing, ...]) -> Table:
         return f"{words.seconds(t.median_s)} {words.spread(t.spread)}".rstrip()
 
     def interval(t: Timing) -> str:
-        several = len(t.samples) > 1
-        return f"{words.seconds(t.low_s)} … {words.seconds(t.high_s)}" if several else words.UNKNOWN
+        known = order_interval(len(t.samples)) is not None
+        return f"{words.seconds(t.low_s)} … {words.seconds(t.high_s)}" if known else words.UNKNOWN
 
     return Table.of(
         timings,

@@ -66,7 +66,8 @@ def time_of(record: m.Record) -> str:
     [
         ((m.Timing("call", "cpu:0", (0.31,)),), "310 ms per call (1 run)"),
         ((m.Timing("first call", "cpu:0", (0.31,)),), "310 ms per call (1 run)"),
-        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1)),), "1 s ± 10 % per call (3 rounds)"),
+        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1)),), "1 s per call (3 rounds)"),
+        ((m.Timing("call", "cpu:0", (0.9, 1.0, 1.1) * 2),), "1 s ± 10 % per call (6 rounds)"),
         ((m.Timing("call", "cpu:0", ()),), "not run (-n 0)"),
         ((), "not run (-n 0)"),
     ],
