@@ -16,7 +16,7 @@ from jax import lax
 
 from jaxscope.analysis.compiles.causes.difference import Difference, PlainKind
 from jaxscope.model import CauseKind, CompileKind
-from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, play
+from tests.capture.compiles.cause_cases import CASES, ON_DEVICES, Case, Params, play
 from tests.docs.causes_page import sections
 from tests.paths import ROOT
 
@@ -163,6 +163,19 @@ def test_what_compiles_in_every_call_because_jax_looks_for_leaks_says_so():
     causes = [cause for one in compiles for cause in one.causes]
     assert {cause.path for cause in causes} <= {"jax_check_tracer_leaks"}
     assert all("JAX caches no traces while" in cause.text for cause in causes)
+
+
+def test_a_static_field_that_is_no_number_is_not_advised_to_be_data():
+    def run():
+        f = jax.jit(lambda p: p.w)
+        f(Params(jnp.ones(3), jnp.sin))
+        yield
+        f(Params(jnp.ones(3), None))
+
+    _, compiles, _ = play(Case(run, ()))
+    (cause,) = compiles[-1].causes
+    assert (cause.kind, cause.path) == (CauseKind.STATIC_VALUE, "p.act")
+    assert cause.fix == "Keep to a few values: each value of `p.act` is a program of its own."
 
 
 def test_a_backward_pass_is_no_call_of_its_function():

@@ -200,7 +200,7 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             )
             if same:
                 fix = f"Create `{d.path}` once and reuse it, or keep to a few values."
-            elif _is_text(d.after) or _number(d.after) == "bool":
+            elif not _can_be_traced(d.after) or _number(d.after) == "bool":
                 fix = _few(d.path)
         case CauseKind.STATIC_VALUE if d.of == "cell":
             text = f"{path}, a compile-time constant of the cell, changed: {change}."
@@ -217,7 +217,7 @@ def worded(d: Difference, signature: CallSignature) -> Cause:
             )
             if d.renewed:
                 fix = _once(root(d.path), d.renewed) + _as_argument(d.before, d.after)
-            elif not (_number(d.after) or d.after.startswith(("np.", "(", "[", "{"))):
+            elif not _can_be_traced(d.after):
                 fix = _few(d.path)
         case CauseKind.STRUCTURE:
             text = {
@@ -373,9 +373,9 @@ def _transformed(name: str, wrappers: Sequence[str]) -> str:
     return f"{'('.join([*made, name])}{')' * len(made)}" if made else ""
 
 
-def _is_text(value: str) -> bool:
-    """Whether it is the `repr` of a string, which JAX cannot trace."""
-    return value.startswith(("'", '"'))
+def _can_be_traced(value: str) -> bool:
+    """Whether it is the text of a number, or of a container that may hold some."""
+    return bool(_number(value)) or value.startswith(("np.", "(", "[", "{"))
 
 
 def _array(path: str, before: str, after: str) -> str:
