@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -34,9 +35,7 @@ def measure() -> dict[str, Any]:
     `thread` is the time of the user's thread, by the watch's own clock; `wall` is that from the
     call to its result and to the end of all comparisons, beside the same with the guard off.
     """
-    from jaxscope.capture.cluster.process import free_address
-
-    command = [sys.executable, "-m", "measurements.cluster_overhead", free_address("127.0.0.1")]
+    command = [sys.executable, "-m", "measurements.cluster_overhead", _free_address()]
     started = [
         subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True)
         for rank in (0, 1)
@@ -148,6 +147,12 @@ def process(address: str, rank: int) -> dict[str, Any]:
     }
 
 
+def _free_address() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
 def many_exchanges(processes: int) -> dict[str, Any]:
     """One compilation with the guard on, on so many threads of one coordination service."""
     import jax
@@ -157,11 +162,10 @@ def many_exchanges(processes: int) -> dict[str, Any]:
     from jaxscope.capture._jax import distributed
     from jaxscope.capture.cluster.exchange import Exchange
     from jaxscope.capture.cluster.gather import gathered
-    from jaxscope.capture.cluster.process import free_address
     from jaxscope.capture.cluster.store import JaxStore
     from jaxscope.model.cluster import CodePlace, CompiledPrint, ProcessProgram, ProcessRun
 
-    jax.distributed.initialize(free_address("127.0.0.1"), 1, 0)
+    jax.distributed.initialize(_free_address(), 1, 0)
     service = distributed.coordination_service()
     assert service is not None
     place = CodePlace("train.py:1")

@@ -44,6 +44,7 @@ from jaxscope.capture._jax.equations import (
     as_function,
     given_name,
     name_scopes,
+    placements,
     print_jaxpr,
     printed_name,
     push_scope,

@@ -9,7 +9,7 @@ and 0.12.0.1.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -50,6 +50,21 @@ def printed_name(equation: Any) -> str:
     """
     newer = equation.params.get("_prim")
     return equation.primitive.name if newer is None else type(newer).__name__
+
+
+def placements(jaxpr: Any) -> Iterator[tuple[Any, Any, bool]]:
+    """Each `device_put` of a jaxpr, not of those inside it: the equation, a device or sharding, and
+    whether the type of the result is sharded, as along the explicit axes of a mesh.
+
+    Parameter `devices`, with None where nothing was named. Nothing without it.
+    """
+    for equation in getattr(getattr(jaxpr, "jaxpr", jaxpr), "eqns", ()):
+        if equation.primitive.name == "device_put":
+            places = equation.params.get("devices", ())
+            for place, out in zip(places, equation.outvars, strict=False):
+                spec = getattr(getattr(out.aval, "sharding", None), "spec", ())
+                if place is not None:
+                    yield equation, place, any(spec)
 
 
 def short_aval(aval: Any) -> str:

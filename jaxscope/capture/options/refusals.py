@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import AxisType, NamedSharding
 
 from jaxscope.analysis.python.cell import CellSyntax
 from jaxscope.analysis.python.changes import InPlaceChange
@@ -118,6 +119,31 @@ def keeps_results(name: str, syntax: CellSyntax) -> RefusedError:
         "earlier cell, or without its cache. Its cache was cleared.",
         syntax.first_use(name),
     )
+
+
+def moves_data(place: Any, line: int | None) -> RefusedError:
+    """The refusal of a `device_put` that JAX leaves out of a compiled program."""
+    axes = place.mesh.axis_types if isinstance(place, NamedSharding) else ()
+    constrained = axes and all(axis is AxisType.Auto for axis in axes)
+    instead = ", or use `jax.lax.with_sharding_constraint`" if constrained else ""
+    return RefusedError(
+        "`jax.device_put` does not move its result inside a compiled program. Call it in a cell "
+        f"without the magic{instead}.",
+        line,
+    )
+
+
+def is_elsewhere(place: Any, args: object) -> bool:
+    """Whether this device or sharding is not what a program with these arguments gives a result.
+
+    JAX puts a result on all devices of the program, or on its only one; see jax 0.8.1 to 0.12.
+    """
+    leaves = [leaf for leaf in jax.tree.leaves(args) if isinstance(leaf, jax.Array)]
+    here = set[Any]().union(*(leaf.devices() for leaf in leaves if leaf.committed))
+    devices = getattr(place, "device_set", {place})
+    if len(devices) == 1:
+        return devices != (here or jax.device_put(0.0).devices())
+    return not place.is_fully_replicated
 
 
 IN_THREAD = (

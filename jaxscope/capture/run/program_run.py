@@ -13,7 +13,12 @@ from typing import Any, Protocol
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
-from jaxscope.capture.options.refusals import keeps_tracer, not_lowered
+from jaxscope.capture.options.refusals import (
+    is_elsewhere,
+    keeps_tracer,
+    moves_data,
+    not_lowered,
+)
 from jaxscope.capture.program.compile import (
     Captured,
     compile_program,
@@ -27,6 +32,7 @@ from jaxscope.capture.program.target_mesh import on_mesh
 from jaxscope.capture.run import record
 from jaxscope.capture.run.context import FinishedRun, Invocation, WrappedCall
 from jaxscope.capture.run.measure import measure
+from jaxscope.capture.source.frames import position
 from jaxscope.model import Form
 
 
@@ -83,7 +89,17 @@ class Run:
                         kept = net.kept(made.traced_objects())
             if made is not None and kept and (place := net.released(kept, made.earlier())):
                 raise keeps_tracer(place)
+            if made is not None and plan is None and self._given.settings.target is None:
+                self._check_placements(traced)
             return traced
+
+    def _check_placements(self, traced: TracedProgram) -> None:
+        """Raises RefusedError where plain Python moves data and the program would not."""
+        for equation, place, placed in _jax.placements(traced.traced.jaxpr):
+            if not placed and is_elsewhere(place, traced.request.args):
+                pairs = zip(*_jax.code_positions(_jax.traceback_of(equation)), strict=True)
+                own = [pair for pair in pairs if self._given.sources.index_of(pair[0]) == 0]
+                raise moves_data(place, position(*own[0])[0] if own else None)
 
     @contextmanager
     def undoing(self) -> Generator[None]:

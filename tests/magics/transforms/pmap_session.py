@@ -22,6 +22,7 @@ import jaxscope
 x = jnp.arange(24.0).reshape(8, 3)
 auto = (jax.sharding.AxisType.Auto,)
 pair = jax.make_mesh((2,), ("pair",), axis_types=auto, devices=jax.devices()[:2])
+on_pair = jax.sharding.NamedSharding(pair, jax.P("pair"))
 w = jnp.array([1.0, -2.0, 0.5])
 y = jnp.ones(8)
 grown = jnp.arange(96.0).reshape(8, 4, 3)
@@ -72,6 +73,13 @@ CELLS = {
     "no mesh": "jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()));",
     "without mesh": "%%jaxpmap -q -n 1 -o r\nx * 2",
     "after all": "%%jaxjit -q -n 1\nx.sum()",
+    "moved along an axis": "%%jaxjit -q -n 1\nmoved = jax.device_put(x[:2], on_pair)",
+    "moved to a device": "%%jaxjit -q -n 1\nmoved = jax.device_put(x, jax.devices()[3])",
+    "moved by a function": "%%jaxjit -q -n 1\ndef put(v):\n"
+    "    return jax.device_put(v, on_pair)\nput(x[:2])",
+    "moved to all": "%%jaxjit -q -n 1\n"
+    "jax.device_put(x, jax.sharding.NamedSharding(pair, jax.P()))",
+    "constrained": "%%jaxjit -q -n 1\njax.lax.with_sharding_constraint(x[:2], on_pair)",
 }
 
 

@@ -134,3 +134,23 @@ def test_the_mesh_in_force_is_left_as_the_advice_says(answers: dict[str, Any]) -
         in (answers["other mesh"]["message"])
     )
     np.testing.assert_allclose(answers["without mesh"]["value"], [X * 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("moved along an axis", ", or use `jax.lax.with_sharding_constraint`."),
+        ("moved to a device", "."),
+    ],
+)
+def test_a_move_that_jax_leaves_out_of_a_program_is_refused(
+    answers: dict[str, Any], name: str, instead: str
+) -> None:
+    fix = f"Call it in a cell without the magic{instead}"
+    assert answers[name]["message"].startswith("Line 2: `jax.device_put` does not move its result")
+    assert fix in answers[name]["message"]
+
+
+def test_data_is_where_plain_python_puts_it(answers: dict[str, Any]) -> None:
+    for name in ("moved by a function", "moved to all", "constrained"):
+        assert answers[name]["sharding"] == [2]
