@@ -327,14 +327,28 @@ class SideEffectRecorder:
         self.written: list[ObservedSideEffect] = []
         self._print = builtins.print
         self._open = builtins.open
+        self._import = builtins.__import__
 
     def __enter__(self) -> Self:
         self._print, self._open = builtins.print, builtins.open
+        self._import = builtins.__import__
         builtins.print, builtins.open = self._printing, self._opening
+        builtins.__import__ = self._importing
         return self
 
     def __exit__(self, *_: object) -> None:
         builtins.print, builtins.open = self._print, self._open
+        builtins.__import__ = self._import
+
+    def _importing(self, *args: Any, **options: Any) -> Any:
+        """A module may keep `print` for as long as it lives, as Numba does by its name."""
+        if builtins.print != self._printing:  # inside another import
+            return self._import(*args, **options)
+        builtins.print, builtins.open = self._print, self._open
+        try:
+            return self._import(*args, **options)
+        finally:
+            builtins.print, builtins.open = self._printing, self._opening
 
     def _printing(self, *values: Any, **options: Any) -> None:
         if len(self.printed) < MOST_NOTES and options.get("file") is None:

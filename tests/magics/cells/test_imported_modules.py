@@ -16,6 +16,7 @@ from tests.magics.notebook import Notebook, open_notebook
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.arange(3.0)"
 MODULES = {
     "tables_of_a_cell": "import jax.numpy as jnp\nTABLE = jnp.arange(3) * 2\n",
+    "print_of_a_cell": "import tables_of_a_cell\nkept = print, open\n",
     "layers_of_a_cell": (
         "import jax\nimport jax.numpy as jnp\n"
         "def scaled(v):\n    return v * 2\n"
@@ -54,6 +55,13 @@ def test_so_has_one_that_a_helper_imports(notebook: Notebook) -> None:
     notebook.must("def helper(v):\n    from tables_of_a_cell import TABLE\n    return v + TABLE")
     notebook.must("%%jaxjit -q -n 1\ny = helper(x)")
     assert notebook.must("import tables_of_a_cell as t\nt.TABLE + 1").value.tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize("cell", ["y = x + 1", "def f(v):\n    return v + 1\ny = f(x)"])
+def test_a_module_that_keeps_print_has_that_of_python(notebook: Notebook, cell: str) -> None:
+    notebook.must(f"%%jaxjit -q -n 1\nimport print_of_a_cell\n{cell}\nprint('once')")
+    assert notebook.names["print_of_a_cell"].kept == (print, open)
+    np.testing.assert_array_equal(notebook.names["y"], [1, 2, 3])
 
 
 @pytest.mark.parametrize("call", ["m.keep(x * 2)", "m.Kept.keep(x * 2)"])
