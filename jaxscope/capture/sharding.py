@@ -17,6 +17,7 @@ from jaxscope.analysis.sharding.collectives import find_collectives
 from jaxscope.analysis.sharding.matmul_flops import matmul_flops
 from jaxscope.analysis.sharding.mesh_axes import device_groups, shard_devices, with_spec
 from jaxscope.analysis.sharding.origins import CollectiveContext, CollectiveReader
+from jaxscope.capture import _jax
 from jaxscope.capture.jaxpr.equations import entries_of
 from jaxscope.capture.jaxpr.reader import JaxprBody, JaxprEntry
 from jaxscope.capture.jaxpr.tags import Tagged
@@ -308,11 +309,14 @@ class _ShardingReader:
     def _named(self, sharding: Any, rank: int) -> Sharding:
         number = self._mesh(sharding.mesh)
         mesh = self.meshes[number]
-        spec = [*sharding.spec, *[None] * (rank - len(sharding.spec))]
+        spec = _jax.spec_entries(sharding.spec)
+        spec += [None] * (rank - len(spec))
         axes = [[mesh.axes.index(axis) for axis in _axes(entry)] for entry in spec]
         counts = tuple([math.prod(mesh.sizes[i] for i in entry) for entry in axes])
         devices = shard_devices(axes, counts, mesh) or ()
-        return Sharding(describe.spec_text(spec if any(axes) else ()), number, counts, devices)
+        return Sharding(
+            _jax.spec_text(sharding.spec, spec if any(axes) else ()), number, counts, devices
+        )
 
     def _indexed(self, sharding: Any, shape: tuple[int, ...]) -> Sharding:
         """From the slices of each device, for shardings without a mesh."""

@@ -39,6 +39,10 @@ WHOLE = lay((512, 256))
 W1, W2 = lay((256, 512), None, "model"), lay((512, 128), "model", None)
 
 
+def partial_sums(a, b):
+    return jnp.einsum("ij,jk->ik", a, b, out_sharding=P(None, None, unreduced={"model"}))
+
+
 def psum(x):
     def body(x):
         return jax.lax.psum(x, "data")  # line: psum
@@ -254,6 +258,8 @@ def main() -> None:
         explicit = lay((512, 256), "data", "model", mesh=EXPLICIT)
         with jaxscope.options(runs=0):
             records["explicit"] = to_json(jaxscope.inspect(resharded, explicit).record)
+            halves = lay((8, 4), None, "model", mesh=EXPLICIT), lay((4, 8), "model", mesh=EXPLICIT)
+            records["unreduced"] = to_json(jaxscope.inspect(partial_sums, *halves).record)
     json.dump(records, sys.stdout)
 
 

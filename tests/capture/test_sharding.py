@@ -307,6 +307,12 @@ def test_meshes_say_their_kind(records):
     assert partition(records, "mlp").meshes[0].axis_types == ("auto", "auto")
 
 
+def test_partial_sums_on_their_way_have_a_sharding(records):
+    known = partition(records, "unreduced")
+    found = {p.direction: known.shardings[p.sharding].spec for p in known.values}
+    assert found == {"input": "P('model', None)", "output": "P(unreduced={'model'})"}
+
+
 def test_pmap_is_cut_along_its_axis(records):
     known = partition(records, "pmap")
     found = [known.shardings[p.sharding] for p in known.values if p.direction == "input"]

@@ -67,6 +67,8 @@ from jaxscope.capture._jax.options import (
     body_functions,
     jit_options,
     sharding_text,
+    spec_entries,
+    spec_text,
     stage_options,
     transform_of,
 )

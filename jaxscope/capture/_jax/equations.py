@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxscope.capture._jax.options import spec_entries
+
 
 def name_scopes(equation: Any) -> tuple[tuple[str, str], ...]:
     """The name stack of an equation, relative to its jaxpr: `(kind, name)`, outermost first.
@@ -64,7 +66,7 @@ def placements(jaxpr: Any) -> Iterator[tuple[Any, Any, bool]]:
             for place, out in zip(places, equation.outvars, strict=False):
                 spec = getattr(getattr(out.aval, "sharding", None), "spec", ())
                 if place is not None:
-                    yield equation, place, any(spec)
+                    yield equation, place, any(spec_entries(spec))
 
 
 def short_aval(aval: Any) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from jaxscope.capture._jax.closures import inside_boundary, is_boundary
@@ -122,13 +123,28 @@ def sharding_text(value: Any) -> str:
     mesh = value.mesh
     axes = ", ".join(f"{name}={size}" for name, size in dict(mesh.shape).items())
     kinds = {str(kind).rsplit(".", 1)[-1] for kind in getattr(mesh, "axis_types", None) or ()}
-    spec = list(value.spec)
+    spec = spec_entries(value.spec)
     while spec and spec[-1] is None:
         spec.pop()
-    entries = ", ".join(map(repr, spec))
     memory = " in pinned_host" if value.memory_kind == "pinned_host" else ""
     explicit = " (explicit)" if "Explicit" in kinds else ""
-    return f"P({entries}) over mesh {axes}{explicit}{memory}"
+    return f"{spec_text(value.spec, spec)} over mesh {axes}{explicit}{memory}"
+
+
+def spec_entries(spec: Any) -> list[Any]:
+    """The mesh axes by dimension of a `PartitionSpec`.
+
+    `partitions` since 0.10, where one with unreduced axes refuses to be iterated.
+    """
+    return list(getattr(spec, "partitions", spec))
+
+
+def spec_text(spec: Any, entries: Sequence[Any] | None = None) -> str:
+    """`P('data', None)`, spelled the same on every version of JAX; with other entries if given."""
+    parts = [repr(one) for one in (spec_entries(spec) if entries is None else entries)]
+    if unreduced := sorted(getattr(spec, "unreduced", None) or ()):
+        parts.append(f"unreduced={{{', '.join(map(repr, unreduced))}}}")
+    return f"P({', '.join(parts)})"
 
 
 def stage_options() -> tuple[tuple[str, str], ...]:

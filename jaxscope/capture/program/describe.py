@@ -240,16 +240,11 @@ def _sharding(sharding: Any) -> str:
     spec = getattr(sharding, "spec", None)
     if spec is not None:
         axes = ", ".join(f"{n}={s}" for n, s in sharding.mesh.shape.items())
-        return f"{spec_text(spec)} on ({axes})"
+        return f"{_jax.spec_text(spec)} on ({axes})"
     placed = named(sorted(sharding.device_set, key=lambda d: d.id))
     if len(placed) > 2:
         return f"{len(placed)} devices ({placed[0]} … {placed[-1]})"
     return ", ".join(placed)
-
-
-def spec_text(spec: Any) -> str:
-    """`P('data', None)`, spelled the same on every version of JAX."""
-    return f"P({', '.join(map(repr, spec))})"
 
 
 def kind_of(leaf: Any) -> str:

@@ -180,7 +180,7 @@ def _saved(
         size = words.size(found.new_bytes)
         text = f"{words.count(new, 'residual')} {verb} saved for the backward pass: {size}"
     rows = residuals_by_line(program)
-    if len(rows) > 1:
+    if len(rows) > 1 and found.new_bytes:  # JAX gives its own types, as of float8 scales, no size
         where = label(record, (rows[0].source, rows[0].line), "line ")
         text += f", {words.percent(rows[0].bytes / found.new_bytes)} of it from {where}"
     if there := found.bytes - found.new_bytes:
