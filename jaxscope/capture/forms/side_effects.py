@@ -328,10 +328,11 @@ class SideEffectRecorder:
         self._print = builtins.print
         self._open = builtins.open
         self._import = builtins.__import__
+        self._thread = 0
 
     def __enter__(self) -> Self:
         self._print, self._open = builtins.print, builtins.open
-        self._import = builtins.__import__
+        self._import, self._thread = builtins.__import__, threading.get_ident()
         builtins.print, builtins.open = self._printing, self._opening
         builtins.__import__ = self._importing
         return self
@@ -342,7 +343,8 @@ class SideEffectRecorder:
 
     def _importing(self, *args: Any, **options: Any) -> Any:
         """A module may keep `print` for as long as it lives, as Numba does by its name."""
-        if builtins.print != self._printing:  # inside another import
+        nested = builtins.print != self._printing
+        if nested or threading.get_ident() != self._thread:
             return self._import(*args, **options)
         builtins.print, builtins.open = self._print, self._open
         try:
