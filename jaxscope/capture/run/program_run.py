@@ -14,6 +14,7 @@ from jaxscope.capture import _jax
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import (
+    RefusedError,
     is_elsewhere,
     keeps_tracer,
     moves_data,
@@ -90,16 +91,21 @@ class Run:
             if made is not None and kept and (place := net.released(kept, made.earlier())):
                 raise keeps_tracer(place)
             if made is not None and plan is None and self._given.settings.target is None:
-                self._check_placements(traced)
+                refusal = None
+                with suppress(Exception):  # an equation of an unknown form
+                    refusal = self._lost_placement(traced)
+                if refusal is not None:
+                    raise refusal
             return traced
 
-    def _check_placements(self, traced: TracedProgram) -> None:
-        """Raises RefusedError where plain Python moves data and the program would not."""
+    def _lost_placement(self, traced: TracedProgram) -> RefusedError | None:
+        """The refusal where plain Python moves data and the program would not."""
         for equation, place, placed in _jax.placements(traced.traced.jaxpr):
             if not placed and is_elsewhere(place, traced.request.args):
                 pairs = zip(*_jax.code_positions(_jax.traceback_of(equation)), strict=True)
                 own = [pair for pair in pairs if self._given.sources.index_of(pair[0]) == 0]
-                raise moves_data(place, position(*own[0])[0] if own else None)
+                return moves_data(place, position(*own[0])[0] if own else None)
+        return None
 
     @contextmanager
     def undoing(self) -> Generator[None]:
