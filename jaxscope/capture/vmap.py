@@ -129,7 +129,8 @@ class _Tracebacks:
     def calls(self, entries: Sequence[_jax.VmapEntry], jaxpr: Any) -> list[VmapCall]:
         """The observed calls of vmapped functions; captured arrays are variables of jaxprs."""
         variables: dict[Hashable, list[int]] = {}
-        for variable, array in _jax.constant_pairs(jaxpr):
+        captured = any(hasattr(value, "nbytes") for entry in entries for value in entry.values)
+        for variable, array in _jax.constant_pairs(jaxpr) if captured else ():
             variables.setdefault(_jax.array_key(array), []).append(id(variable))
         self._of_rules |= {self._key(entry.site) for entry in entries if entry.of_rule}
         return [

@@ -133,19 +133,6 @@ def moves_data(place: Any, line: int | None) -> RefusedError:
     )
 
 
-def is_elsewhere(place: Any, args: object) -> bool:
-    """Whether this device or sharding is not what a program with these arguments gives a result.
-
-    JAX puts a result on all devices of the program, or on its only one; see jax 0.8.1 to 0.12.
-    """
-    leaves = [leaf for leaf in jax.tree.leaves(args) if isinstance(leaf, jax.Array)]
-    here = set[Any]().union(*(leaf.devices() for leaf in leaves if leaf.committed))
-    devices = getattr(place, "device_set", {place})
-    if len(devices) == 1:
-        return devices != (here or jax.device_put(0.0).devices())
-    return not place.is_fully_replicated
-
-
 IN_THREAD = (
     "A thread of the cell uses a traced value, but JAX traces in one thread: run this in a cell "
     "without the magic."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +11,7 @@ from jaxscope import words
 from jaxscope.analysis.python import rewrites
 from jaxscope.capture.inputs import nnx
 from jaxscope.capture.inputs.pytrees import is_module
-from jaxscope.capture.source.frames import is_installed
+from jaxscope.capture.source.packages import package_without_jax
 from jaxscope.model import Finding, FindingKind
 from jaxscope.model.profile import CellLine, CellProfile
 
@@ -103,9 +102,4 @@ def _package(function: ast.expr, namespace: Mapping[str, Any]) -> str:
     value = namespace.get(function.id) if isinstance(function, ast.Name) else None
     for name in reversed(path):
         value = getattr(value, name, None)
-    module = sys.modules.get(getattr(value, "__module__", None) or "")
-    held = vars(module).values() if is_installed(getattr(module, "__file__", None) or "") else ()
-    modules = [one.__name__ for one in held if isinstance(one, types.ModuleType)]
-    if not held or any(name.partition(".")[0] == "jax" for name in modules):
-        return ""
-    return getattr(module, "__name__", "").partition(".")[0]
+    return package_without_jax(value)

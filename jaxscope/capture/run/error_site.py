@@ -20,6 +20,7 @@ from jaxscope.analysis.python import rewrites
 from jaxscope.capture import _jax
 from jaxscope.capture.run import jax_errors
 from jaxscope.capture.source.frames import is_installed, is_user_file, position
+from jaxscope.capture.source.packages import calling_packages
 from jaxscope.capture.source.sources import is_edited
 
 _OF_SHAPES = re.compile(r"shape|dimension|broadcast|\brank\b|\bsizes?\b", re.IGNORECASE)
@@ -63,7 +64,7 @@ def with_site(fix: str | None, error: BaseException) -> SitedFix | None:
         site = _site(error)
         if site is not None and isinstance(error, _OF_CALLS) and (whole := _of_call(site)):
             return SitedFix(whole, site.frame.f_code.co_filename, site.node.lineno)
-        host = jax_errors.calling_library(error)[1]
+        host = calling_packages(error)[1]
         if site is not None and host and rewrites.is_conversion(site.node):
             return SitedFix(jax_errors.of_library(host))
         note = "" if site is None else _note(error, site)

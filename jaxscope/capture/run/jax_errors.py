@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import traceback
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 import jax
 from jax.core import Tracer
 
 from jaxscope import words
-from jaxscope.capture.source.frames import is_installed, is_user_file
+from jaxscope.capture.source.packages import calling_packages
 
 SHAPE = "Shapes must be 1D sequences of concrete values"
 IMMUTABLE = "immutable"
@@ -327,7 +325,7 @@ def _of_tracer(text: str) -> str | None:
 def fix(error: BaseException, values: Mapping[str, Any], *, pmap: bool) -> str | None:
     """The fix, by the type and the text of the error; `values` are the user's arrays by name."""
     text = str(error)
-    asking, host = calling_library(error)
+    asking, host = calling_packages(error)
     library = asking if isinstance(error, jax.errors.TracerArrayConversionError) else host
     if asking and library and isinstance(error, OF_VALUES):
         return of_library(library)
@@ -384,23 +382,3 @@ def of_library(package: str) -> str:
         f"{package} needs the values of an array that is traced: move its call to a cell without "
         "the magic."
     )
-
-
-def calling_library(error: BaseException) -> tuple[str, str]:
-    """The installed package that asks an array for its values, such as `matplotlib`; and the last
-    one without JAX that the user's code calls, such as SciPy, which may call back. Else empty."""
-    asking = host = ""
-    of_user = False
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package in ("jax", "jaxlib", "numpy"):
-            continue
-        asking = package if is_installed(frame.f_code.co_filename) else ""
-        of_user = of_user or is_user_file(frame.f_code.co_filename)
-        if asking and of_user:
-            host = "" if any(map(_is_of_jax, frame.f_globals.values())) else package
-    return asking, host
-
-
-def _is_of_jax(value: object) -> bool:
-    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "jax"

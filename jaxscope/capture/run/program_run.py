@@ -10,12 +10,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import jax
+
 from jaxscope.capture import _jax
 from jaxscope.capture.forms.trial import TracedForm
 from jaxscope.capture.inputs.leaks import TracerNet
 from jaxscope.capture.options.refusals import (
     RefusedError,
-    is_elsewhere,
     keeps_tracer,
     moves_data,
     not_lowered,
@@ -101,7 +102,7 @@ class Run:
     def _lost_placement(self, traced: TracedProgram) -> RefusedError | None:
         """The refusal where plain Python moves data and the program would not."""
         for equation, place, placed in _jax.placements(traced.traced.jaxpr):
-            if not placed and is_elsewhere(place, traced.request.args):
+            if not placed and _is_elsewhere(place, traced.request.args):
                 pairs = zip(*_jax.code_positions(_jax.traceback_of(equation)), strict=True)
                 own = [pair for pair in pairs if self._given.sources.index_of(pair[0]) == 0]
                 return moves_data(place, position(*own[0])[0] if own else None)
@@ -175,3 +176,16 @@ def run_alone(subject: Subject) -> Any:
     wrapped = subject.read()
     request = wrapped.request
     return wrapped.finalize(request.jitted(*request.args, **request.kwargs))
+
+
+def _is_elsewhere(place: Any, args: object) -> bool:
+    """Whether this device or sharding is not what a program with these arguments gives a result.
+
+    JAX puts a result on all devices of the program, or on its only one; see jax 0.8.1 to 0.12.
+    """
+    leaves = [leaf for leaf in jax.tree.leaves(args) if isinstance(leaf, jax.Array)]
+    here = set[Any]().union(*(leaf.devices() for leaf in leaves if leaf.committed))
+    devices = getattr(place, "device_set", {place})
+    if len(devices) == 1:
+        return devices != (here or jax.device_put(0.0).devices())
+    return not place.is_fully_replicated

@@ -177,10 +177,11 @@ def _saved(
     text = "No residuals are saved for the backward pass"
     if new:
         verb = "is" if new == 1 else "are"
-        size = words.size(found.new_bytes)
-        text = f"{words.count(new, 'residual')} {verb} saved for the backward pass: {size}"
+        text = f"{words.count(new, 'residual')} {verb} saved for the backward pass"
+        if found.new_bytes:  # JAX gives its own types, as of float8 scales, no size
+            text += f": {words.size(found.new_bytes)}"
     rows = residuals_by_line(program)
-    if len(rows) > 1 and found.new_bytes:  # JAX gives its own types, as of float8 scales, no size
+    if len(rows) > 1 and found.new_bytes:
         where = label(record, (rows[0].source, rows[0].line), "line ")
         text += f", {words.percent(rows[0].bytes / found.new_bytes)} of it from {where}"
     if there := found.bytes - found.new_bytes:
